@@ -28,10 +28,13 @@ describe("a provider's message", () => {
     ["The model `vendor/big-model` is overloaded", "The model `acme/large-1` is overloaded"],
     ["big-model does not support images.", "acme/large-1 does not support images."],
     ["accounts/vendor/models/big-model: bad", "acme/large-1: bad"],
-    ["Use BIG-MODEL-2025-08-07 or acme/large-1.", "Use acme/large-1 or acme/large-1."],
-    ["bad\u0000\u001b[31m\u202e\ntext ", "bad [31m text"]
-  ])("is shown with the public name of the model and without control characters: %j", (text, expected) => {
+    ["Use BIG-MODEL-2025-08-07 or acme/large-1.", "Use acme/large-1 or acme/large-1."]
+  ])("is shown with the public name of the model: %j", (text, expected) => {
     expect(redacted(text)).toBe(expected)
+  })
+
+  it("is shown without control characters", () => {
+    expect(redacted("bad\u0000\u001b[31m\u202e\ntext ")).toBe("bad [31m text")
   })
 
   it.each([
@@ -53,7 +56,7 @@ describe("a provider's message", () => {
     "requires 12 credits",
     "You exceeded your current quota, please check your plan",
     "upgrade to a paid plan"
-  ])("is dropped if it may reveal the provider, the gateway's account there or a price: '%s'", (text) => {
+  ])("is dropped if it may reveal the provider, an account or a price: '%s'", (text) => {
     expect(redacted(text)).toBeUndefined()
   })
 
@@ -63,7 +66,7 @@ describe("a provider's message", () => {
     expect(redacted("no ".repeat(667).slice(0, 2_000))).toBeDefined()
   })
 
-  it("is shown with the model's public name even if that name contains the provider's name", () => {
+  it("is shown if only the public name contains the provider's name", () => {
     const openai = {
       publicName: "openai/gpt-5",
       upstreamModel: "gpt-5-2025",
@@ -83,7 +86,7 @@ describe("a provider's message", () => {
   // The id of a tool call is not searched, because it comes from the client's own messages.
   const before = FastCheck.fullUnicodeString().filter((text) => !/(?:call|toolu)_/.test(text))
   property(
-    "contains no secret word outside the id of a tool call when it is shown",
+    "contains no secret word when it is shown",
     [before, word, word, FastCheck.fullUnicodeString(), FastCheck.boolean()],
     (before, secret, upstreamModel, after, loud) => {
       const message = `${before}${loud ? secret.toUpperCase() : secret}${after} ${upstreamModel}`

@@ -63,7 +63,7 @@ describe("an event stream", () => {
     2_000
   )
 
-  it("contains the earlier lines of an event if the next chunk alone would be a complete event", () => {
+  it("keeps the lines of an event from an earlier chunk", () => {
     const pieces = ["data: a\n\n", "event: x\n", "data: b\n\n", "data: c\n", "data: d\n\n", "data: e\r", "data: f\n\n"]
     expect(decoded(...pieces)).toEqual([...data("a"), { event: "x", data: "b" }, ...data("c\nd", "e\nf")])
   })

@@ -37,7 +37,7 @@ describe("a provider's refusal", () => {
     expect(refusal(400, body)).toMatchObject({ _tag: "UpstreamRejected", message: expect.stringContaining(message) })
   })
 
-  it("is an upstream failure if it is about the gateway's account, even with status 400", () => {
+  it("is an upstream failure if it is about the gateway's account", () => {
     expect(refusal(400, { error: { message: "Your credit balance is too low to access the API." } })._tag).toBe(
       "UpstreamFailed"
     )
@@ -46,7 +46,7 @@ describe("a provider's refusal", () => {
     )
   })
 
-  it("is still a refusal of the request if it only quotes a message about API keys", () => {
+  it("is a rejection if it only quotes a message about API keys", () => {
     expect(refusal(400, { error: { message: "Invalid value: 'API key not valid'" } })._tag).toBe("UpstreamRejected")
   })
 
@@ -104,7 +104,7 @@ describe("an error in a 2xx response", () => {
     })
   })
 
-  it("is logged without its message, because the message can contain an API key", () => {
+  it("is logged without its message", () => {
     const error = { code: "invalid_api_key", message: "Incorrect API key: sk-secret" }
     expect(refusalOfError(error)).toMatchObject({ cause: "an error instead of a response: invalid_api_key" })
   })

@@ -6,7 +6,7 @@ import { anOrder } from "../../support/resellers.ts"
 import { TopUpFixture } from "../topup/TopUpFixture.ts"
 import { DEAD_AFTER, startOneNode } from "./OneNode.ts"
 
-/** Returns a round and the count of its executions. Only execution number `failing` fails, counted from 1. */
+/** Counts the executions of a round. Execution number `failing`, counted from 1, fails. */
 const aRound = (failing = 0) => {
   const count = { rounds: 0 }
   const round = Effect.suspend(() =>
@@ -16,7 +16,7 @@ const aRound = (failing = 0) => {
 }
 
 describe("the background tasks", () => {
-  it.effect("are these thirteen, each with its own text for a failure", () =>
+  it.effect("are these thirteen", () =>
     Effect.gen(function* () {
       const tasks = yield* backgroundTasks(DEAD_AFTER)
       expect(tasks.map(({ name }) => name)).toEqual([
@@ -38,7 +38,7 @@ describe("the background tasks", () => {
     })
   )
 
-  it.scoped("continue while another task fails in every round or has a round that never ends", () =>
+  it.scoped("continue while another task fails or hangs", () =>
     Effect.gen(function* () {
       const beat = aRound()
       const abandon = aRound()
@@ -55,7 +55,7 @@ describe("the background tasks", () => {
     })
   )
 
-  it.scoped("abandon image requests with expired leases every 5 seconds, even after a failed round", () =>
+  it.scoped("abandon image requests with expired leases every 5 seconds", () =>
     Effect.gen(function* () {
       const { count, round } = aRound(1)
       yield* startOneNode({ abandon: round })
@@ -81,7 +81,7 @@ describe("the background tasks", () => {
     })
   )
 
-  it.scoped("delete expired idempotency keys every hour, even after a failed round", () =>
+  it.scoped("delete expired idempotency keys every hour", () =>
     Effect.gen(function* () {
       const { count, round } = aRound(1)
       yield* startOneNode({ deleteOldKeys: round }, { tasks: ({ name }) => name === "idempotency key expiry" })
@@ -92,7 +92,7 @@ describe("the background tasks", () => {
     })
   )
 
-  it.scoped("add settled usage to the usage sums every 5 seconds, even after a failed round", () =>
+  it.scoped("add settled usage to the usage sums every 5 seconds", () =>
     Effect.gen(function* () {
       const { count, round } = aRound(2)
       yield* startOneNode({ fold: round })
@@ -103,7 +103,7 @@ describe("the background tasks", () => {
     })
   )
 
-  it.scoped("refresh due top-ups every 30 seconds, even after a failed round", () =>
+  it.scoped("refresh due top-ups every 30 seconds", () =>
     Effect.gen(function* () {
       const fixture = new TopUpFixture()
       fixture.stale = undefined as never

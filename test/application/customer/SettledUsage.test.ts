@@ -23,7 +23,7 @@ const item = (n: number, micros: number): UsageItem => ({
   settledAt: instant(0)
 })
 
-/** Provides a usage store in which new items appear only at the head of the list, and a cursor sealer. */
+/** New items appear only at the head of the list. */
 const usageOf = (items: Array<UsageItem>) =>
   Layer.mergeAll(
     Layer.succeed(SettledUsage, {
@@ -47,7 +47,7 @@ const isBelow = (a: UsageItem["position"], b: UsageItem["position"]) =>
 
 describe("the pages of settled usage", () => {
   it.effect.prop(
-    "neither skip nor repeat an item, for pages of 1 to 7 items, even if items are added meanwhile",
+    "contain each item once while new items are added",
     [
       FastCheck.uniqueArray(FastCheck.tuple(FastCheck.integer({ min: 1, max: 20 }), FastCheck.nat(1_000)), {
         selector: ([, n]) => n,
@@ -84,7 +84,7 @@ describe("the pages of settled usage", () => {
     { fastCheck: { numRuns: 100 } }
   )
 
-  it.effect("end with a null cursor, even if the last page is full", () =>
+  it.effect("end with a null cursor", () =>
     Effect.gen(function* () {
       expect((yield* readUsage(resellerReader(aReseller().id), { limit: "2" })).nextCursor).toBeNull()
       expect((yield* readUsage(resellerReader(aReseller().id), { limit: "1" })).nextCursor).toBe(`sealed u1 2 ${id(2)}`)
@@ -100,7 +100,7 @@ describe("the pages of settled usage", () => {
   )
 })
 
-describe("an id in a URL path", () => {
+describe("an id in a URL", () => {
   const statement = { userId: "ada" as UserId, balances: { paygPico: zero, plans: [] }, asOf: instant(0) }
   const ports = Layer.mergeAll(
     Layer.mock(CustomerKeys, {}),
@@ -112,14 +112,14 @@ describe("an id in a URL path", () => {
   )
   const reseller = aReseller().id
 
-  it.effect("leads to a validation error in the balance routes if it is not a UUID", () =>
+  it.effect("that is not a UUID causes a validation error for balances", () =>
     Effect.gen(function* () {
       expect(yield* Effect.flip(keyBalances(reseller, "x"))).toMatchObject({ details: [{ path: "keyID" }] })
       expect(yield* Effect.flip(customerBalances(reseller, "x"))).toMatchObject({ details: [{ path: "userID" }] })
     }).pipe(Effect.provide(ports))
   )
 
-  it.effect("leads to a not-found error in the key routes if it is not a UUID", () =>
+  it.effect("that is not a UUID causes a not-found error for keys", () =>
     Effect.gen(function* () {
       expect(yield* Effect.flip(createCustomerKey(reseller, "x", "n"))).toMatchObject({
         _tag: "NotFound",
@@ -129,7 +129,7 @@ describe("an id in a URL path", () => {
     }).pipe(Effect.provide(ports))
   )
 
-  it.effect("is returned together with the balances of the owner if it is the id of a key", () =>
+  it.effect("of a key is returned with the balances of the key's owner", () =>
     Effect.gen(function* () {
       expect(yield* keyBalances(reseller, id(7))).toEqual({ keyId: id(7), ...statement })
     }).pipe(Effect.provide(ports))

@@ -32,7 +32,6 @@ const imageRequest = (parts: Partial<TestImageRequest> = {}): TestImageRequest =
 
 const fails = (error: RouteError, retryElsewhere = false): AttemptResult => Effect.fail({ error, retryElsewhere })
 
-/** Returns an attempt that fails before anything is sent. */
 const unsent = (error: RouteError, retryElsewhere = false): AttemptResult =>
   Effect.fail({ error, retryElsewhere, unsent: true })
 
@@ -133,7 +132,7 @@ const endings: Readonly<Record<string, ExpectedEnd>> = {
 
 describe("an image request", () => {
   for (const [what, { attempt, dispatched, state, expected }] of Object.entries(endings)) {
-    it.effect(`is settled once, with the state ${state}, after ${what}`, () =>
+    it.effect(`is settled once as ${state} after ${what}`, () =>
       Effect.gen(function* () {
         const it = imageRequest({ attempts: { first: attempt } })
         expect(yield* outcomeOfRequest(it)).toBe(expected)
@@ -189,7 +188,7 @@ describe("an image request", () => {
     unrouted: "UnsupportedEndpoint"
   }
   for (const [model, refusal] of Object.entries(models)) {
-    it.effect(`is refused with ${refusal} for the model "${model}", before a hold is created`, () =>
+    it.effect(`is refused with ${refusal} for the model "${model}"`, () =>
       Effect.gen(function* () {
         const it = imageRequest({ request: { model } })
         expect(yield* outcomeOfRequest(it)).toBe(refusal)
@@ -198,7 +197,7 @@ describe("an image request", () => {
     )
   }
 
-  it.effect("is refused if it is an edit and its model cannot edit", () =>
+  it.effect("for an edit is refused if its model cannot edit", () =>
     Effect.gen(function* () {
       const source = { format: "png", widthPx: 1, heightPx: 1, bytes: new Uint8Array(1) } as const
       expect(yield* outcomeOfRequest(imageRequest({ request: { operation: "edit", model: "painter", source } }))).toBe(
@@ -218,7 +217,7 @@ describe("an image request", () => {
     overloaded
   ]
   for (const refusal of refusals) {
-    it.effect(`is neither sent nor settled if its admission is refused (${refusal._tag})`, () =>
+    it.effect(`is not sent if its admission is refused with ${refusal._tag}`, () =>
       Effect.gen(function* () {
         const it = imageRequest({ begins: Effect.fail(refusal) })
         expect(yield* outcomeOfRequest(it)).toBe(refusal._tag)
@@ -256,12 +255,17 @@ describe("an image request", () => {
 })
 
 describe("the routes of an image request", () => {
-  it.effect("are tried by priority; the next route is tried only after a failure that allows a retry", () =>
+  it.effect("are tried by priority", () =>
     Effect.gen(function* () {
       const retryElsewhere = imageRequest({ attempts: { first: fails(upstreamFailed, true) } })
       expect(yield* outcomeOfRequest(retryElsewhere)).toBe("an image")
       expect(retryElsewhere.attempted).toEqual(["first", "second"])
       expect(retryElsewhere.finished).toHaveLength(1)
+    })
+  )
+
+  it.effect("are tried no further after a failure that allows no retry", () =>
+    Effect.gen(function* () {
       const here = imageRequest({ attempts: { first: fails(upstreamFailed) } })
       expect(yield* outcomeOfRequest(here)).toBe("UpstreamFailed")
       expect(here.attempted).toEqual(["first"])
@@ -291,7 +295,7 @@ describe("the routes of an image request", () => {
 })
 
 describe("the timeout of an image request", () => {
-  it.effect("expires 120 seconds after the request's acceptance, aborts the exchange and charges nothing", () =>
+  it.effect("expires 120 seconds after the request's acceptance", () =>
     Effect.gen(function* () {
       const it = imageRequest()
       it.delays.read = "100 seconds"
@@ -306,7 +310,7 @@ describe("the timeout of an image request", () => {
     })
   )
 
-  it.effect("expires during a slow upload, before the request is admitted", () =>
+  it.effect("expires during a slow upload", () =>
     Effect.gen(function* () {
       const it = imageRequest()
       it.delays.read = "1 hour"
@@ -317,18 +321,16 @@ describe("the timeout of an image request", () => {
     })
   )
 
-  it.effect(
-    "ends the request as failed and not dispatched if it expires before the request is sent to a provider",
-    () =>
-      Effect.gen(function* () {
-        const it = imageRequest()
-        it.delays.begin = "121 seconds"
-        const fiber = yield* Effect.fork(outcomeOfRequest(it))
-        yield* TestClock.adjust("121 seconds")
-        expect(yield* Fiber.join(fiber)).toBe("ImageTimeout")
-        expect(it.attempted).toEqual([])
-        expect(it.finished).toMatchObject([{ state: "failed", dispatched: false }])
-      })
+  it.effect("ends an unsent request as failed", () =>
+    Effect.gen(function* () {
+      const it = imageRequest()
+      it.delays.begin = "121 seconds"
+      const fiber = yield* Effect.fork(outcomeOfRequest(it))
+      yield* TestClock.adjust("121 seconds")
+      expect(yield* Fiber.join(fiber)).toBe("ImageTimeout")
+      expect(it.attempted).toEqual([])
+      expect(it.finished).toMatchObject([{ state: "failed", dispatched: false }])
+    })
   )
 
   it.effect("does not expire if the image arrives in the last millisecond", () =>
@@ -343,28 +345,26 @@ describe("the timeout of an image request", () => {
 })
 
 describe("a client that disconnects", () => {
-  it.effect(
-    "causes no charge if it disconnects before the settlement; the provider's usage is recorded as consumed",
-    () =>
-      Effect.gen(function* () {
-        const it = imageRequest()
-        it.delays.finish = "1 second"
-        const fiber = yield* Effect.fork(outcomeOfRequest(it))
-        yield* TestClock.adjust("500 millis")
-        it.gone = true
-        yield* TestClock.adjust("500 millis")
-        expect(yield* Fiber.join(fiber)).toBe("interrupted")
-        expect(it.finished).toMatchObject([
-          {
-            state: "abandoned",
-            ending: "client_gone",
-            charge: { charged: TokenUsage.none, consumed: { input: 10n, output: 1_000n } }
-          }
-        ])
-      })
+  it.effect("during the settlement causes no charge", () =>
+    Effect.gen(function* () {
+      const it = imageRequest()
+      it.delays.finish = "1 second"
+      const fiber = yield* Effect.fork(outcomeOfRequest(it))
+      yield* TestClock.adjust("500 millis")
+      it.gone = true
+      yield* TestClock.adjust("500 millis")
+      expect(yield* Fiber.join(fiber)).toBe("interrupted")
+      expect(it.finished).toMatchObject([
+        {
+          state: "abandoned",
+          ending: "client_gone",
+          charge: { charged: TokenUsage.none, consumed: { input: 10n, output: 1_000n } }
+        }
+      ])
+    })
   )
 
-  it.effect("causes the exchange with the provider to be aborted immediately", () =>
+  it.effect("aborts the exchange with the provider immediately", () =>
     Effect.gen(function* () {
       const it = imageRequest()
       it.delays.attempt = "1 minute"
@@ -376,27 +376,25 @@ describe("a client that disconnects", () => {
     })
   )
 
-  it.effect(
-    "causes no charge if it disconnects during the admission, and its request ends as failed and not dispatched",
-    () =>
-      Effect.gen(function* () {
-        const it = imageRequest()
-        it.delays.begin = "1 second"
-        const fiber = yield* Effect.fork(it.result)
-        yield* TestClock.adjust("500 millis")
-        const interrupting = yield* Effect.fork(Fiber.interrupt(fiber))
-        yield* TestClock.adjust("500 millis")
-        yield* Fiber.join(interrupting)
-        expect([it.begun.length, it.attempted]).toEqual([1, []])
-        expect(it.finished).toMatchObject([{ state: "failed", dispatched: false }])
-        expect(it.finished.map(({ state }) => reviewOf(state))).toEqual([undefined])
-      })
+  it.effect("during the admission ends the request as failed", () =>
+    Effect.gen(function* () {
+      const it = imageRequest()
+      it.delays.begin = "1 second"
+      const fiber = yield* Effect.fork(it.result)
+      yield* TestClock.adjust("500 millis")
+      const interrupting = yield* Effect.fork(Fiber.interrupt(fiber))
+      yield* TestClock.adjust("500 millis")
+      yield* Fiber.join(interrupting)
+      expect([it.begun.length, it.attempted]).toEqual([1, []])
+      expect(it.finished).toMatchObject([{ state: "failed", dispatched: false }])
+      expect(it.finished.map(({ state }) => reviewOf(state))).toEqual([undefined])
+    })
   )
 
   const step = FastCheck.integer({ min: 0, max: 8 })
   const anEnding = FastCheck.constantFrom(...Object.values(endings))
   it.effect.prop(
-    "has its request settled once if the request was admitted, and not settled otherwise",
+    "at a random time causes one settlement of an admitted request",
     {
       times: FastCheck.tuple(step, step, step, step, step),
       disconnectsAfter: FastCheck.integer({ min: 0, max: 40 }),
@@ -430,7 +428,7 @@ describe("a client that disconnects", () => {
 })
 
 describe("an image request with an expired lease", () => {
-  it.effect("delivers no image, and fails with UpstreamFailed", () =>
+  it.effect("fails with UpstreamFailed", () =>
     Effect.gen(function* () {
       expect(yield* outcomeOfRequest(imageRequest({ leaseLost: true }))).toBe("UpstreamFailed")
     })

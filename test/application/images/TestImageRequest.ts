@@ -1,6 +1,6 @@
 /**
- * Provides one image request with all its ports. A test sets the behaviour of the client and of the providers, and the
- * store records the calls. The guarantees of the real store (locks, uniqueness, leases) are tested with Postgres.
+ * An image request with all its ports. A test sets the behaviour of the client and of the providers. The locks and the
+ * leases of the real store are tested with Postgres.
  */
 import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
 import type { ImageConnection, ImageResult } from "@tollgate/application/images/ImageConnection"

@@ -49,7 +49,7 @@ describe("a FIFO semaphore", () => {
     })
   )
 
-  it.effect("keeps every permit available when fibers are interrupted while they wait or receive a permit", () =>
+  it.effect("loses no permit when fibers are interrupted", () =>
     Effect.promise(() =>
       FastCheck.assert(
         FastCheck.asyncProperty(

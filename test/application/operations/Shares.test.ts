@@ -3,14 +3,14 @@ import { Effect, FastCheck, Fiber } from "effect"
 import { describe, expect, it } from "vitest"
 import { property } from "../../support/property.ts"
 
-/** Acquires units for a party until one is refused. Returns the number of units that the party holds. */
+/** Takes units until one is refused, and returns how many the party holds. */
 const takeAll = (shares: Shares<string>, party: string): number => {
   while (shares.take(party)) {}
   return shares.heldBy(party)
 }
 
 describe("the share of a party", () => {
-  it("is half of the resource for the first party, and half of the free rest for each further party", () => {
+  it("is half of what the earlier parties left free", () => {
     const shares = new Shares<string>(64)
     expect(takeAll(shares, "one")).toBe(32)
     expect(takeAll(shares, "two")).toBe(16)
@@ -27,7 +27,7 @@ describe("the share of a party", () => {
   })
 
   property(
-    "never grows above half of what the other parties left free, rounded up, and the sum never exceeds the resource",
+    "grows to at most half of what others left free",
     [FastCheck.integer({ min: 1, max: 40 }), FastCheck.array(FastCheck.tuple(FastCheck.nat(4), FastCheck.boolean()))],
     (limit, steps) => {
       const shares = new Shares<number>(limit)

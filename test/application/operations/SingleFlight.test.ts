@@ -7,7 +7,7 @@ const full = Effect.fail("full")
 /** Lets other fibers run until all of them wait. */
 const started = TestClock.adjust("1 millis")
 
-/** Makes a single-flight with at most two concurrent executions. `slow` takes one second and returns its number. */
+/** At most two executions run concurrently. `slow` takes one second and returns its number. */
 const aFlight = Effect.map(SingleFlight.make<string, number, string>(2), (flight) => {
   const count = { started: 0 }
   const slow = () => Effect.delay(Effect.succeed(++count.started), "1 second")
@@ -15,7 +15,7 @@ const aFlight = Effect.map(SingleFlight.make<string, number, string>(2), (flight
 })
 
 describe("single-flight", () => {
-  it.scoped("runs one execution for fifty concurrent callers with the same key, and another execution afterwards", () =>
+  it.scoped("runs one execution for fifty concurrent callers with one key", () =>
     Effect.gen(function* () {
       const { flight, count, slow } = yield* aFlight
       const calls = yield* Effect.fork(
@@ -45,7 +45,7 @@ describe("single-flight", () => {
     })
   )
 
-  it.scoped("returns a failure or an exception to both waiting callers, and does not cache it", () =>
+  it.scoped("returns a failure or an exception to both waiting callers", () =>
     Effect.gen(function* () {
       const { flight, slow } = yield* aFlight
       for (const failure of [Effect.fail("refused"), Effect.die("a bug")]) {
@@ -63,7 +63,7 @@ describe("single-flight", () => {
     })
   )
 
-  it.scoped("refuses a new key at the limit, but still lets callers wait for a running execution", () =>
+  it.scoped("refuses a new key at the limit", () =>
     Effect.gen(function* () {
       const { flight, slow } = yield* aFlight
       const calls = yield* Effect.fork(
@@ -77,7 +77,7 @@ describe("single-flight", () => {
     })
   )
 
-  it.scoped("lets the next caller start another execution after the running execution has called `leave`", () =>
+  it.scoped("starts another execution after the running one has called `leave`", () =>
     Effect.gen(function* () {
       const { flight, slow } = yield* aFlight
       const left = yield* Deferred.make<void>()

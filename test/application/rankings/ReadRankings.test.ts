@@ -27,7 +27,7 @@ const untouched = Layer.merge(Layer.mock(RankingsHistory, {}), Layer.mock(Rankin
 const quietly = Logger.remove(Logger.defaultLogger)
 
 describe("rankings", () => {
-  it.effect("are computed for the requested window at the time that the cache passes", () =>
+  it.effect("are computed for the requested window", () =>
     Effect.gen(function* () {
       for (const window of ["day", "week", "month", "all"] as const) {
         expect(yield* readRankings({ window })).toEqual(ranksOf(usage, window, NOW))
@@ -43,7 +43,7 @@ describe("rankings", () => {
       { inMemory: () => Effect.succeed(cached), take: () => Effect.dieMessage("the shared cache was read") }
     ],
     ["the cache of all nodes", { ...emptyMemory, take: () => Effect.succeed(new Map([["day", cached] as const])) }]
-  ] as const)("are returned from %s, without reading the history", ([, cache]) =>
+  ] as const)("are returned from %s", ([, cache]) =>
     Effect.gen(function* () {
       expect(yield* readRankings({ window: "day" })).toBe(cached)
     }).pipe(Effect.provide([policy(true), Layer.succeed(RankingsCache, cache), Layer.mock(RankingsHistory, {})]))
@@ -55,7 +55,7 @@ describe("rankings", () => {
     }).pipe(Effect.provide([policy(false), untouched]))
   )
 
-  it.effect("are refused for an unknown window or modality, without being computed", () =>
+  it.effect("are refused for an unknown window or modality", () =>
     Effect.gen(function* () {
       const year = yield* Effect.flip(readRankings({ window: "year" }))
       expect(year).toMatchObject({ _tag: "InvalidWindow", param: "window" })

@@ -11,7 +11,6 @@ import { anObservation, anOpening, TopUpFixture } from "./TopUpFixture.ts"
 const down = (ambiguous = false) =>
   new ProviderUnavailable({ provider: "bsc", kind: "network", ambiguous, detail: "connection refused" })
 
-/** Runs a test with `OrderPayments` and one stored order. */
 const withAnOrder = <A, E>(
   body: (fixture: TopUpFixture, stored: ReturnType<TopUpFixture["store"]>) => Effect.Effect<A, E, OrderPayments>,
   order = anOrder()
@@ -21,7 +20,7 @@ const withAnOrder = <A, E>(
 }
 
 describe("a refresh", () => {
-  it.effect("records the observation of a paid order and credits the order in one call", () =>
+  it.effect("credits a paid order in one call", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         fixture.response = Effect.succeed(anObservation("Paid"))
@@ -33,7 +32,7 @@ describe("a refresh", () => {
     )
   )
 
-  it.effect("sends one provider request for 200 concurrent callers and credits once", () =>
+  it.effect("sends one provider request for 200 concurrent callers", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         fixture.response = Effect.delay(Effect.succeed(anObservation("Paid")), "2 seconds")
@@ -66,7 +65,7 @@ describe("a refresh", () => {
     )
   )
 
-  it.effect("sends a provider request at each of two calls for a simulated order", () =>
+  it.effect("of a simulated order sends a provider request at each call", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.providers = [fixture.provider({ label: "sim", simulated: true })]
@@ -102,7 +101,7 @@ describe("a refresh", () => {
     )
   )
 
-  it.effect("credits an order that a crash left in the status crediting, without a provider request", () =>
+  it.effect("credits an order that a crash left in the status crediting", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         const stored = fixture.store(anOrder({ status: "crediting", paidAt: new Date(0) }))
@@ -126,35 +125,33 @@ describe("a refresh", () => {
     )
   )
 
-  it.effect(
-    "records further payments for a credited order after a webhook or for an operator, but does not credit them",
-    () =>
-      withAnOrder((fixture) =>
-        Effect.gen(function* () {
-          const stored = fixture.store(anOrder({ status: "credited", paidAt: new Date(0), creditedAt: new Date(0) }))
-          const received = { receivedRaw: undefined, receivedUsdMicro: UsdMicro(25_000_000n) }
-          fixture.response = Effect.succeed({ _tag: "Paid", paidAt: undefined, received })
-          const { refresh } = yield* OrderPayments
-          const { order, refreshed } = yield* refresh(stored, "operator")
-          expect({
-            refreshed,
-            status: order.status,
-            anomalies: anomaliesOf(order),
-            excess: excessUsdMicroOf(order)
-          }).toEqual({ refreshed: true, status: "credited", anomalies: ["overpaid"], excess: 15_000_000n })
-          yield* Effect.fork(refresh(stored, "webhook"))
-          yield* TestClock.adjust("1 seconds")
-          expect(fixture.log).toEqual(["refresh", "record", "refresh", "record"])
-          expect(fixture.quota.creditsPosted).toBe(0n)
-        })
-      )
+  it.effect("does not credit further payments for a credited order", () =>
+    withAnOrder((fixture) =>
+      Effect.gen(function* () {
+        const stored = fixture.store(anOrder({ status: "credited", paidAt: new Date(0), creditedAt: new Date(0) }))
+        const received = { receivedRaw: undefined, receivedUsdMicro: UsdMicro(25_000_000n) }
+        fixture.response = Effect.succeed({ _tag: "Paid", paidAt: undefined, received })
+        const { refresh } = yield* OrderPayments
+        const { order, refreshed } = yield* refresh(stored, "operator")
+        expect({
+          refreshed,
+          status: order.status,
+          anomalies: anomaliesOf(order),
+          excess: excessUsdMicroOf(order)
+        }).toEqual({ refreshed: true, status: "credited", anomalies: ["overpaid"], excess: 15_000_000n })
+        yield* Effect.fork(refresh(stored, "webhook"))
+        yield* TestClock.adjust("1 seconds")
+        expect(fixture.log).toEqual(["refresh", "record", "refresh", "record"])
+        expect(fixture.quota.creditsPosted).toBe(0n)
+      })
+    )
   )
 
   it.effect.each([
-    ["pending", anOrder(), Effect.fail(down())],
-    ["credited", anOrder({ status: "credited" }), Effect.fail(down())],
-    ["of a provider that is not configured", anOrder({ provider: "gone" }), Effect.succeed(anObservation("Paid"))]
-  ] as const)("leaves an order unchanged if no provider responds and the order is %s", ([, order, response]) =>
+    ["a pending order", anOrder(), Effect.fail(down())],
+    ["a credited order", anOrder({ status: "credited" }), Effect.fail(down())],
+    ["an order of an unconfigured provider", anOrder({ provider: "gone" }), Effect.succeed(anObservation("Paid"))]
+  ] as const)("without a provider's response leaves %s unchanged", ([, order, response]) =>
     withAnOrder(
       (fixture, stored) =>
         Effect.gen(function* () {
@@ -206,14 +203,14 @@ describe("a refresh", () => {
   )
 
   it.effect.each([
-    ["pending, and its simulator is not configured", anOrder({ simulated: true, provider: "sim" })],
+    ["a pending order of an unconfigured simulator", anOrder({ simulated: true, provider: "sim" })],
     [
-      "crediting, and its simulator is not configured",
+      "a crediting order of an unconfigured simulator",
       anOrder({ simulated: true, provider: "sim", status: "crediting" })
     ],
-    ["simulated, and its provider label belongs to a real provider", anOrder({ simulated: true, provider: "bsc" })],
-    ["a real-money order, and no provider has its provider label", anOrder({ provider: "gone" })]
-  ] as const)("sends no provider request and credits nothing if the order is %s", ([, order]) =>
+    ["a simulated order with the label of a real provider", anOrder({ simulated: true, provider: "bsc" })],
+    ["a real-money order of an unconfigured provider", anOrder({ provider: "gone" })]
+  ] as const)("credits nothing for %s", ([, order]) =>
     withAnOrder(
       (fixture, stored) =>
         Effect.gen(function* () {
@@ -227,7 +224,7 @@ describe("a refresh", () => {
     )
   )
 
-  it.effect("credits a crediting real-money order even if its provider is not configured", () =>
+  it.effect("credits a crediting real-money order of an unconfigured provider", () =>
     withAnOrder(
       (fixture, stored) =>
         Effect.gen(function* () {
@@ -366,10 +363,10 @@ describe("the opening of a payment", () => {
   )
 
   it.effect.each([
-    ["it fails although the provider may have opened the payment", Effect.fail(down(true))],
+    ["its outcome is unknown", Effect.fail(down(true))],
     ["the provider does not respond in time", Effect.never],
     ["the adapter throws an exception", Effect.die("a bug")]
-  ] as const)("leads to a cancellation of the payment in the background if %s", ([, opening]) =>
+  ] as const)("is followed by a cancellation if %s", ([, opening]) =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.opening = opening
@@ -383,7 +380,7 @@ describe("the opening of a payment", () => {
     )
   )
 
-  it.effect("leads to a cancellation of the payment if it ends after its draft was abandoned", () =>
+  it.effect("is followed by a cancellation if its draft was abandoned", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.abandoned.set(anOrder().id, "stale")
@@ -394,7 +391,7 @@ describe("the opening of a payment", () => {
     )
   )
 
-  it.effect("continues after the client disconnects, so that an opened payment has an order", () =>
+  it.effect("continues after the client disconnects", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         const opened = yield* Deferred.make<void>()
@@ -411,39 +408,37 @@ describe("the opening of a payment", () => {
 
   const newId = (i: number) => OrderId.make(`01930000-0000-7000-8000-${String(i).padStart(12, "0")}`)
 
-  it.effect(
-    "is refused, and stores no draft, if its reseller has used up its share of the provider's concurrent openings",
-    () =>
-      withAnOrder((fixture) =>
-        Effect.gen(function* () {
-          fixture.opening = Effect.delay(Effect.succeed(anOpening()), "5 seconds")
-          const { open } = yield* OrderPayments
-          const stored: Array<number> = []
-          const opens = (i: number, reseller = aReseller()) => {
-            const storing = Effect.sync(() => {
-              stored.push(i)
-              return { ...draft(fixture), resellerId: reseller.id, id: newId(i) }
-            })
-            return Effect.exit(open(fixture.provider(), reseller, storing))
-          }
-          const calls = yield* Effect.fork(
-            Effect.all(
-              Array.from({ length: 100 }, (_, i) => opens(i)),
-              { concurrency: "unbounded" }
-            )
+  it.effect("is refused if its reseller has too many concurrent openings", () =>
+    withAnOrder((fixture) =>
+      Effect.gen(function* () {
+        fixture.opening = Effect.delay(Effect.succeed(anOpening()), "5 seconds")
+        const { open } = yield* OrderPayments
+        const stored: Array<number> = []
+        const opens = (i: number, reseller = aReseller()) => {
+          const storing = Effect.sync(() => {
+            stored.push(i)
+            return { ...draft(fixture), resellerId: reseller.id, id: newId(i) }
+          })
+          return Effect.exit(open(fixture.provider(), reseller, storing))
+        }
+        const calls = yield* Effect.fork(
+          Effect.all(
+            Array.from({ length: 100 }, (_, i) => opens(i)),
+            { concurrency: "unbounded" }
           )
-          yield* TestClock.adjust("1 seconds")
-          const another = { ...aReseller(), id: ResellerId.make("01930000-0000-7000-8000-000000000002") }
-          const theirs = yield* Effect.fork(opens(100, another))
-          expect(Exit.isFailure(yield* opens(101))).toBe(true)
-          expect(stored).not.toContain(101)
-          yield* TestClock.adjust("5 seconds")
-          expect((yield* Fiber.join(calls)).filter(Exit.isSuccess)).toHaveLength(32)
-          expect(Exit.isSuccess(yield* Fiber.join(theirs))).toBe(true)
-          fixture.opening = Effect.succeed(anOpening())
-          expect((yield* open(fixture.provider(), aReseller(), Effect.succeed(draft(fixture)))).status).toBe("pending")
-        })
-      )
+        )
+        yield* TestClock.adjust("1 seconds")
+        const another = { ...aReseller(), id: ResellerId.make("01930000-0000-7000-8000-000000000002") }
+        const theirs = yield* Effect.fork(opens(100, another))
+        expect(Exit.isFailure(yield* opens(101))).toBe(true)
+        expect(stored).not.toContain(101)
+        yield* TestClock.adjust("5 seconds")
+        expect((yield* Fiber.join(calls)).filter(Exit.isSuccess)).toHaveLength(32)
+        expect(Exit.isSuccess(yield* Fiber.join(theirs))).toBe(true)
+        fixture.opening = Effect.succeed(anOpening())
+        expect((yield* open(fixture.provider(), aReseller(), Effect.succeed(draft(fixture)))).status).toBe("pending")
+      })
+    )
   )
 
   it.effect("is not refused while 200 openings at another provider hang", () => {
@@ -464,8 +459,8 @@ describe("the opening of a payment", () => {
   })
 })
 
-describe("the refreshes of a provider that hangs", () => {
-  it.effect("do not prevent the refresh of an order of another provider", () => {
+describe("the refreshes of a hanging provider", () => {
+  it.effect("do not block an order of another provider", () => {
     const fixture = new TopUpFixture()
     const hanging = { ...fixture.provider(), label: "hangs", refresh: () => Effect.never }
     fixture.providers = [...fixture.providers, hanging]

@@ -12,7 +12,7 @@ const batch = (fixture: TopUpFixture, from: number, count: number) =>
   Array.from({ length: count }, (_, i) => fixture.store(anOrder({ id: numbered(from + i) })))
 
 describe("the refresh of due top-ups", () => {
-  it.effect("refreshes due orders of the configured providers in batches, and credits the paid orders", () => {
+  it.effect("claims the due orders in batches of 40", () => {
     const fixture = new TopUpFixture()
     fixture.response = Effect.succeed(anObservation("Paid"))
     fixture.due.push(batch(fixture, 0, 40), batch(fixture, 40, 7))
@@ -54,7 +54,7 @@ describe("the refresh of due top-ups", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("also refreshes credited orders, and does not count them as credited again", () => {
+  it.effect("does not count a credited order as credited again", () => {
     const fixture = new TopUpFixture()
     fixture.response = Effect.succeed(anObservation("Paid"))
     fixture.due.push([fixture.store(anOrder({ status: "credited", paidAt: new Date(0), creditedAt: new Date(0) }))])
@@ -75,7 +75,7 @@ describe("the refresh of due top-ups", () => {
 })
 
 describe("the refresh of all open orders", () => {
-  it.effect("refreshes 1,202 orders, and sends no provider request for the order that only has to be credited", () => {
+  it.effect("refreshes 1,202 orders", () => {
     const fixture = new TopUpFixture()
     fixture.response = Effect.succeed(anObservation("Paid"))
     for (let i = 0; i < 1_201; i++) fixture.store(anOrder({ id: numbered(i) }))
@@ -91,7 +91,7 @@ describe("the refresh of all open orders", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("counts each order once, even if no provider responds and the orders are still due", () => {
+  it.effect("counts each order once if no provider responds", () => {
     const fixture = new TopUpFixture()
     fixture.response = Effect.fail(down)
     fixture.due.push(Array.from({ length: 22 }, (_, i) => fixture.store(anOrder({ id: numbered(i) }))))
@@ -101,7 +101,7 @@ describe("the refresh of all open orders", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("counts real-money orders whose provider is not configured, and sends no request for them", () => {
+  it.effect("counts real-money orders whose provider is not configured", () => {
     const fixture = new TopUpFixture()
     fixture.store(anOrder({ id: numbered(1), provider: "gone" }))
     fixture.store(anOrder({ id: numbered(2), provider: "sim", simulated: true }))

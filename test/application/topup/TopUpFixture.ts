@@ -1,6 +1,6 @@
 /**
- * Provides a payment provider whose responses a test sets, a store of orders, and a log of the calls. The store uses
- * the real decisions of the domain. The locks and the unique indexes of the real store are tested with Postgres.
+ * A payment provider whose responses a test sets, and a store of orders in memory. The store uses the decisions of the
+ * domain; the locks of the real store are tested with Postgres.
  */
 
 import * as OrderPayments from "@tollgate/application/topup/OrderPayments"

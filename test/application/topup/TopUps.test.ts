@@ -45,7 +45,7 @@ describe("a new top-up with an operation id", () => {
   const operation_id = OperationId.make("topup-1")
   const request = { method: "crypto_bep20", amount_usd_micro: 10_000_000, operation_id } as const
 
-  it.effect("is opened once for two requests with one operation id, and the second request waits for the first", () => {
+  it.effect("is opened once for two requests", () => {
     const fixture = new TopUpFixture()
     return Effect.gen(function* () {
       const gate = yield* Deferred.make<OpenedPayment>()
@@ -79,7 +79,7 @@ describe("a new top-up with an operation id", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("makes a repeat fail as unavailable if the first request does not end", () => {
+  it.effect("makes a repeat fail if the first request does not end", () => {
     const fixture = new TopUpFixture()
     return Effect.gen(function* () {
       fixture.drafts.set(operation_id, anOrder())
@@ -100,26 +100,21 @@ describe("reading an order", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect(
-    "finds no order of another reseller and none by an unknown or invalid id, and sends no request to a provider",
-    () => {
-      const fixture = new TopUpFixture()
-      fixture.store(anOrder())
-      return Effect.gen(function* () {
-        for (const [reseller, id] of [
-          [other, anOrder().id],
-          [aReseller().id, "01930000-0000-7000-8000-0000000000ff"],
-          [aReseller().id, orderNumberOf(anOrder().id)],
-          [aReseller().id, "../etc"]
-        ] as const) {
-          expect((yield* Effect.flip(refreshForReseller(reseller, id)))._tag).toBe("TopUpNotFound")
-        }
-        expect(fixture.log).toEqual([])
-      }).pipe(Effect.provide(fixture.layer))
-    }
-  )
+  it.effect.each([
+    ["the id of another reseller's order", other, anOrder().id],
+    ["an unknown id", aReseller().id, "01930000-0000-7000-8000-0000000000ff"],
+    ["the order number", aReseller().id, orderNumberOf(anOrder().id)],
+    ["an invalid id", aReseller().id, "../etc"]
+  ] as const)("finds no order for a reseller by %s", ([, reseller, id]) => {
+    const fixture = new TopUpFixture()
+    fixture.store(anOrder())
+    return Effect.gen(function* () {
+      expect((yield* Effect.flip(refreshForReseller(reseller, id)))._tag).toBe("TopUpNotFound")
+      expect(fixture.log).toEqual([])
+    }).pipe(Effect.provide(fixture.layer))
+  })
 
-  it.effect("finds the order by its id or its order number for an operator, and none by another text", () => {
+  it.effect("finds the order for an operator by its order number", () => {
     const fixture = new TopUpFixture()
     fixture.store(anOrder({ status: "credited" }))
     return Effect.gen(function* () {
