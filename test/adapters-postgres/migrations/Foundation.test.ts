@@ -159,7 +159,7 @@ const wrongStates: ReadonlyArray<WrongState> = [
     refusedWith: UNIQUE
   },
   {
-    what: "a settlement with parts that do not add up to its cost",
+    what: "a settlement with parts that do not add up",
     statement: (ledger) => settlementOf(ledger, { request_id: "gen_random_uuid()", writeoff_pico: "1" }),
     refusedWith: CHECK,
     by: ADDS_UP

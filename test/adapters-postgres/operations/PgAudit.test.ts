@@ -124,7 +124,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["transfers-fit"]
   },
   {
-    what: "a mint with a price that was transferred to the wrong system account",
+    what: "a mint paid to the wrong system account",
     statements: ({ mint }) =>
       `UPDATE transfer SET credit_account = '${EXTERNAL_PAYMENTS}' WHERE code = 'mint_pay' AND ref = '${mint}'`,
     breaks: ["transfers-fit"]
@@ -182,12 +182,12 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["quotas-are-earned", "topups-are-credited-once"]
   },
   {
-    what: "a mint with a price that differs from its transfer",
+    what: "a mint with another price than its transfer",
     statements: ({ mint }) => `UPDATE mint SET price_usd_micro = 1 WHERE id = '${mint}'`,
     breaks: ["quotas-are-earned", "mints-are-booked", "mints-cost-their-tier"]
   },
   {
-    what: "a mint with a price that differs from the price of its tier",
+    what: "a mint with another price than its tier",
     statements: ({ tier }) => `UPDATE tier SET tier_usd_cents = 501 WHERE id = '${tier}'`,
     breaks: ["mints-cost-their-tier"]
   },
@@ -197,7 +197,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["mints-cost-their-tier"]
   },
   {
-    what: "a mint with a number of tokens that differs from its transfer",
+    what: "a mint with another number of tokens than its transfer",
     statements: ({ mint }) => `UPDATE mint SET granted_tokens = 1 WHERE id = '${mint}'`,
     breaks: ["mints-are-booked"]
   },
@@ -222,13 +222,13 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["units-are-conserved", "payers-are-owners"]
   },
   {
-    what: "a settlement with parts that do not add up to its cost",
+    what: "a settlement with parts that do not add up",
     statements: ({ settled }) => `ALTER TABLE settlement DROP CONSTRAINT settlement_adds_up;
       UPDATE settlement SET writeoff_pico = 1 WHERE request_id = '${settled}'`,
     breaks: ["settlements-add-up"]
   },
   {
-    what: "a settlement with a cost that differs from the cost of its tokens",
+    what: "a settlement with a wrong cost",
     statements: ({ settled }) =>
       `UPDATE settlement SET charged_output = 6, consumed_output = 6 WHERE request_id = '${settled}'`,
     breaks: ["cost-is-price", "domain-agrees"]
@@ -311,7 +311,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["holds-can-be-settled"]
   },
   {
-    what: "a limited key with a pending amount that no open request sets aside",
+    what: "a limited key with a pending amount without a hold",
     statements: ({ keyId }) => `UPDATE api_key SET counted = true WHERE id = '${keyId}';
       INSERT INTO counted_key (key_id, day, requests_per_minute, pending_pico) VALUES ('${keyId}', '2026-11-20', 60, 1)`,
     breaks: ["limited-keys-add-up"]
@@ -378,7 +378,7 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["images-cost-when-settled"]
   },
   {
-    what: "an image request that still runs long after its lease has expired",
+    what: "an image request that runs long after its lease",
     statements: (ledger) =>
       `${imageOf(ledger, IMAGE, "running", {
         started_at: "clock_timestamp() - interval '14 minutes'",
@@ -393,12 +393,12 @@ const corruptions: ReadonlyArray<Corruption> = [
     breaks: ["images-are-reviewed"]
   },
   {
-    what: "an image review with a reason that does not fit its request",
+    what: "an image review with a wrong reason",
     statements: (ledger) => `${aReview(ledger, {})}; UPDATE image_review SET reason = 'withheld'`,
     breaks: ["images-are-reviewed"]
   },
   {
-    what: "a review that was resolved with a charge and has no transfer",
+    what: "a review with a charge and no transfer",
     statements: (ledger) =>
       `${aReview(ledger, { ...RESOLVED, resolution: "'charged'", charged_usd_micro: "5" })}; ${LOGGED}`,
     breaks: ["image-charges-are-resolved"]
