@@ -36,7 +36,7 @@ describe("the memory of a customer", () => {
 })
 
 describe("the memory of requests without a customer", () => {
-  it("is limited only by the limit of all requests", () => {
+  it("is limited only by the total limit", () => {
     const { reservationOf } = start()
     expect([reservationOf().take(LIMIT), reservationOf().take(1)]).toEqual([true, false])
   })

@@ -182,7 +182,7 @@ describe("without funds, a body above 64 KiB", () => {
     client.disconnect()
   })
 
-  it("is refused before its end if its length is not announced", async () => {
+  it("is refused before its end without an announced length", async () => {
     const { gateway } = await startWithoutFunds()
     const client = await RawClient.connect(gateway.port)
     client.send(upload(["transfer-encoding: chunked"]))

@@ -103,14 +103,14 @@ describe("a form", () => {
     expect(resultOf(model, prompt, image(), { name: "size", value: "" })).toBe("InvalidRequest size")
   })
 
-  it("divided at any byte contains the same file", () => {
+  it("in two chunks, divided at any byte, contains its file", () => {
     const form = aForm(model, prompt, image())
     for (let at = 1; at < form.length; at++) {
       expect(read(form, [at, form.length]).read?.file?.equals(aPng()), `cut at ${at}`).toBe(true)
     }
   })
 
-  it.each(MALFORMED)("divided at any byte is refused if %s", (_, form) => {
+  it.each(MALFORMED)("in two chunks, divided at any byte, is refused if %s", (_, form) => {
     const error = { _tag: "InvalidRequest", message: "The form is malformed.", param: null }
     expect(read(form, [1]).error).toMatchObject(error)
     for (let at = 1; at < form.length; at++) {
@@ -237,7 +237,7 @@ describe("a form", () => {
     }
   })
 
-  it("with random changes is parsed without an exception", () => {
+  it("with randomly changed bytes causes no exception", () => {
     const form = aForm(model, prompt, image())
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(form.length - 1), fc.nat(255)), { maxLength: 12 }), (changes) => {

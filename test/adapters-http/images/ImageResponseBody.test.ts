@@ -80,14 +80,14 @@ describe("the response to a client", () => {
     }
   })
 
-  it("contains the same image if the provider escapes its slashes", async () => {
+  it("contains the provider's image if its slashes are escaped", async () => {
     const image = Buffer.from([0xff, 0xff, 0xff, 0xfb, 0xff, 0xff]).toString("base64")
     expect(image).toContain("/")
     const response = `{"data":[{"b64_json":"${image.replaceAll("/", "\\/")}"}]}`
     expect((await bodyFor(response)).data[0].b64_json).toBe(image)
   })
 
-  it("contains the same image for random chunk sizes", async () => {
+  it("contains the provider's image for random chunk sizes", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.uint8Array({ minLength: 1, maxLength: 3_000 }),

@@ -581,7 +581,7 @@ describe("a failure of the gateway", () => {
     expect(gateway.logged.join()).toContain("a request failed because the database is unavailable")
   })
 
-  it("is reported as 502 if the lease of the request has expired", async () => {
+  it("is reported as 502 after the lease has expired", async () => {
     images.leaseLost = true
     const pending = generate()
     await respond(200, result)

@@ -213,7 +213,7 @@ describe("a server during shutdown", () => {
     expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["client_gone"])
   })
 
-  it("writes the response to a request whose settlement ends after the grace period", async () => {
+  it("responds to a request that is settled after the grace period", async () => {
     const { gateway, upstreams } = await start({ drainSeconds: 0.1 })
     const settling = signal()
     gateway.journal.beforeSettling = Effect.promise(() => settling.fired)

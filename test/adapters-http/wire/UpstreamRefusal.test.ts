@@ -46,7 +46,7 @@ describe("a provider's refusal", () => {
     )
   })
 
-  it("is a rejection if it only quotes a message about API keys", () => {
+  it("is passed to the client if it only quotes text about API keys", () => {
     expect(refusal(400, { error: { message: "Invalid value: 'API key not valid'" } })._tag).toBe("UpstreamRejected")
   })
 

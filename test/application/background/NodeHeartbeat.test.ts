@@ -83,7 +83,7 @@ describe("a node", () => {
     })
   )
 
-  it.scoped("sweeps 30 seconds after its first heartbeat after a database outage", () =>
+  it.scoped("sweeps 30 seconds after the first heartbeat that follows an outage", () =>
     Effect.gen(function* () {
       const { world, start, firstSweepOf } = aNode()
       // The other node sends its next heartbeat when the database has worked again for 20 seconds.

@@ -129,7 +129,7 @@ describe("an id in a URL", () => {
     }).pipe(Effect.provide(ports))
   )
 
-  it.effect("of a key is returned with the balances of the key's owner", () =>
+  it.effect("is returned with the balances of its key's owner", () =>
     Effect.gen(function* () {
       expect(yield* keyBalances(reseller, id(7))).toEqual({ keyId: id(7), ...statement })
     }).pipe(Effect.provide(ports))

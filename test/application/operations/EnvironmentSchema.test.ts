@@ -7,7 +7,7 @@ const areAccepted = <A>(kind: Schema.Schema<A, string>, ...texts: ReadonlyArray<
   texts.map((text) => accepts(kind, text)._tag === "Some")
 
 describe("a setting", () => {
-  it("with a number accepts only digits within its range", () => {
+  it("for a number accepts only digits within its range", () => {
     const seconds = Setting.wholeNumber("a whole number of seconds", 1, 3_600)
     expect(areAccepted(seconds, "1", "3600")).toEqual([true, true])
     expect(areAccepted(seconds, "0", "3601", "1.0", "1e3", "0x10", "-1", "+1", " 1", "", "١")).not.toContain(true)
@@ -16,7 +16,7 @@ describe("a setting", () => {
     expect(areAccepted(money, "0", "1000000000000000000", "1.5")).not.toContain(true)
   })
 
-  it("with a URL refuses credentials and a query", () => {
+  it("for a URL refuses credentials and a query", () => {
     expect(accepts(Setting.HttpAddress, "https://gateway.example.com/")).toMatchObject({
       value: "https://gateway.example.com"
     })
@@ -34,7 +34,7 @@ describe("a setting", () => {
     ).not.toContain(true)
   })
 
-  it("with a secret does not show it in a printed object", () => {
+  it("for a secret does not print the secret", () => {
     const secret = Schema.decodeSync(Setting.Secret)("x".repeat(32))
     expect(`${JSON.stringify({ secret })}${secret}`).not.toContain("xxx")
     expect(Redacted.value(secret)).toBe("x".repeat(32))

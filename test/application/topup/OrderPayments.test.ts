@@ -351,7 +351,7 @@ describe("the opening of a payment", () => {
     )
   )
 
-  it.effect("fails with an amount error if the provider does not accept the amount", () =>
+  it.effect("fails with an amount error if the provider refuses the amount", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.opening = Effect.fail(new AmountRejected({ provider: "bsc", detail: "too small" }))

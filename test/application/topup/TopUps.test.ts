@@ -41,7 +41,7 @@ describe("a new top-up", () => {
   })
 })
 
-describe("a new top-up with an operation id", () => {
+describe("a top-up with an operation id", () => {
   const operation_id = OperationId.make("topup-1")
   const request = { method: "crypto_bep20", amount_usd_micro: 10_000_000, operation_id } as const
 
@@ -79,7 +79,7 @@ describe("a new top-up with an operation id", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("makes a repeat fail if the first request does not end", () => {
+  it.effect("fails for a repeat while the first request hangs", () => {
     const fixture = new TopUpFixture()
     return Effect.gen(function* () {
       fixture.drafts.set(operation_id, anOrder())
