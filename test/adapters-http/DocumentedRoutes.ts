@@ -11,7 +11,6 @@ export type DocumentedResponses = readonly [success: number, codes: Readonly<Rec
 /** The responses of each route, such as `GET /api/reseller/me`. */
 export type DocumentedRoutes = Readonly<Record<string, DocumentedResponses>>
 
-/** The schemas of request bodies, each with its route. */
 export type DocumentedBodies = ReadonlyArray<readonly [route: string, schema: Schema.Schema.AnyNoContext]>
 
 const sorted = (texts: ReadonlyArray<string>): ReadonlyArray<string> => [...texts].sort()

@@ -6,7 +6,6 @@ afterEach(async () => {
   expect(await closeGateways()).toEqual(noResources())
 })
 
-/** Starts a gateway with these models, and returns a function that sends a GET request. */
 const startWith = async (...models: ReadonlyArray<Partial<Model>>) => {
   const served = catalogOf({})
   const routes = served.models.get("m")?.routes ?? []

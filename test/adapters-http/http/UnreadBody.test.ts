@@ -7,7 +7,7 @@ const KIB = 1024
 const PIECE_BYTES = 64 * KIB
 const TICK_MILLIS = 20
 
-/** Uploads an endless body to a server that refuses it. */
+/** A refused body that never ends. */
 const anUpload = () => {
   const body = new PassThrough({ highWaterMark: PIECE_BYTES })
   const piece = Buffer.alloc(PIECE_BYTES)

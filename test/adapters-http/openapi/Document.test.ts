@@ -13,7 +13,6 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation }))
 )
 
-/** Returns every media type of the request and the responses of an operation. */
 const mediaTypesOf = ({ requestBody, responses }: Operation): ReadonlyArray<readonly [name: string, MediaType]> => [
   ...Object.entries(requestBody?.content ?? {}),
   ...Object.entries(responses).flatMap(([status, { content = {} }]) =>

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 
 const BUFFER_BYTES = 16 * 1024
 
-/** The default of Node.js 22 and 24. Node.js 20 would hide a server that sets no size. */
+/** The default of Node.js 22 and 24. The default of Node.js 20 is 16 KiB. */
 const LARGER_DEFAULT_BYTES = 64 * 1024
 
 describe("a connection", () => {

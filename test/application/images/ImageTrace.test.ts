@@ -8,7 +8,6 @@ import { completed, TestImageRequest } from "./TestImageRequest.ts"
 
 const REQUEST = RequestId("0193a5c2-0000-7000-8000-000000000000")
 
-/** Returns the ended spans of the request, and all attributes. */
 const spansOf = (request: TestImageRequest) =>
   Effect.gen(function* () {
     const ended: Array<readonly [name: string, parent: string, result: string]> = []

@@ -74,7 +74,6 @@ type Refusal<Port extends (...args: never) => Effect.Effect<unknown, unknown>> =
   ReturnType<Port> extends Effect.Effect<unknown, infer E> ? E : never
 
 export class TestImageRequest {
-  /** The delay before each step, by the name of the step. */
   readonly delays: Record<"authenticate" | "read" | "begin" | "attempt" | "finish", Duration.DurationInput> = {
     authenticate: 0,
     read: 0,
@@ -101,7 +100,6 @@ export class TestImageRequest {
   readonly attempted: Array<string> = []
   readonly aborted: Array<string> = []
 
-  /** Accepts and runs the request, and returns its result. */
   readonly result = Effect.suspend(() =>
     Effect.flatMap(Effect.clock, (clock) => {
       const client: ImageConnection<string> = {
