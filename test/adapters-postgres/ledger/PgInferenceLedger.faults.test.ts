@@ -161,7 +161,7 @@ describe("the ledger during database faults", () => {
       })
     )
 
-    it.scoped("refuses an extension within two seconds while the database hangs", () =>
+    it.scoped("refuses an extension within two seconds if the database hangs", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 100n })
         const { ledger, cable } = yield* wired(shortTimeouts)
