@@ -2,6 +2,7 @@
  * Measures the memory of a server in its own process during eight parallel images of the maximum size.
  */
 import { existsSync, readFileSync } from "node:fs"
+import { request } from "undici"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { ServerProcess } from "../support/ServerProcess.ts"
 import { TestGateway } from "../support/TestGateway.ts"
@@ -38,14 +39,16 @@ const upstreamBody = Buffer.concat([
   Buffer.from('"}],"usage":{"input_tokens":5,"output_tokens":7,"total_tokens":12}}')
 ])
 
+/** Sends a request, and returns the status, the billing header and the number of whole MiB of the response. */
 const generate = async (key: string): Promise<string> => {
-  const response = await fetch(`${server.url}/v1/images/generations`, {
+  const { statusCode, headers, body } = await request(`${server.url}/v1/images/generations`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "m", prompt: "a large cat" })
   })
-  const { byteLength } = await response.arrayBuffer()
-  return `${response.status} ${response.headers.get("x-tollgate-billing")} ${Math.floor(byteLength / MIB)}`
+  let byteLength = 0
+  for await (const chunk of body) byteLength += (chunk as Buffer).length
+  return `${statusCode} ${headers["x-tollgate-billing"]} ${Math.floor(byteLength / MIB)}`
 }
 
 it.skipIf(!existsSync("/proc/self/status"))(
