@@ -5,7 +5,7 @@
  * the page. No other page can embed this page, and this page sends requests only to the gateway.
  */
 import { createHash } from "node:crypto"
-import { readFile } from "node:fs/promises"
+import { readFileSync } from "node:fs"
 import * as Module from "node:module"
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
@@ -21,8 +21,7 @@ export const DOCUMENTATION_PATH = "/docs"
 
 const resolve = Module.createRequire(import.meta.url).resolve
 
-const asset = (name: string) =>
-  Effect.promise(() => readFile(resolve(`@tollgate/adapters-http/assets/${name}`), "utf8"))
+const asset = (name: string): string => readFileSync(resolve(`@tollgate/adapters-http/assets/${name}`), "utf8")
 
 const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
 
@@ -43,8 +42,8 @@ export const layer = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
     const { api } = yield* HttpApi.Api
     const service = yield* ServiceTitle
-    const [theme, own, script] = yield* Effect.all([asset("theme.css"), asset("docs/docs.css"), asset("docs/docs.js")])
-    const style = theme + own
+    const script = asset("docs/docs.js")
+    const style = asset("theme.css") + asset("docs/docs.css")
     let page: Representation.Representation | undefined
     const rendered = (): Representation.Representation => {
       page ??= Representation.make(

@@ -2,7 +2,7 @@
  * Builds the frame of the pages at `/` and of the error pages, defines the headers of their responses, and serves their
  * style sheets. The pages need no script, and their Content-Security-Policy forbids every script.
  */
-import { readFile } from "node:fs/promises"
+import { readFileSync } from "node:fs"
 import * as Module from "node:module"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
@@ -75,7 +75,7 @@ const resolve = Module.createRequire(import.meta.url).resolve
 export const layer = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
     for (const name of STYLE_SHEETS) {
-      const content = yield* Effect.promise(() => readFile(resolve(`@tollgate/adapters-http/assets/${name}`), "utf8"))
+      const content = readFileSync(resolve(`@tollgate/adapters-http/assets/${name}`), "utf8")
       const sheet = Representation.make(content, { contentType: "text/css; charset=utf-8", cacheControl: "no-cache" })
       yield* router.get(
         `/assets/${name}` as const,

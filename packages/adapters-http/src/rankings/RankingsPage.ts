@@ -2,7 +2,7 @@
  * Serves the page at `/rankings`, in English and in Indonesian, and the files that the page loads from `/rankings/`.
  * These files are read once, when the server starts.
  */
-import { readFile } from "node:fs/promises"
+import { readFileSync } from "node:fs"
 import * as Module from "node:module"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
@@ -59,9 +59,9 @@ const SECURITY_HEADERS = { "content-security-policy": CONTENT_SECURITY_POLICY, "
 /** Makes browsers revalidate each file on every load, so that a page does not use an old version of a file. */
 const cacheControl = "no-cache"
 
-const read = async (file: string): Promise<Representation.Representation> => {
+const read = (file: string): Representation.Representation => {
   const path = resolve(file)
-  return Representation.make(await readFile(path), {
+  return Representation.make(readFileSync(path), {
     contentType: contentTypes[path.slice(path.lastIndexOf(".") + 1)] ?? "application/octet-stream",
     cacheControl,
     headers: SECURITY_HEADERS
@@ -69,12 +69,12 @@ const read = async (file: string): Promise<Representation.Representation> => {
 }
 
 /** Returns the page with the texts of one language. */
-const readPage = async (language: Language, service: string): Promise<Representation.Representation> => {
-  const texts = JSON.parse(await readFile(resolve(assetOf(`messages/${language}.json`)), "utf8")) as Record<
+const readPage = (language: Language, service: string): Representation.Representation => {
+  const texts = JSON.parse(readFileSync(resolve(assetOf(`messages/${language}.json`)), "utf8")) as Record<
     string,
     string
   >
-  const template = await readFile(resolve(assetOf("index.html")), "utf8")
+  const template = readFileSync(resolve(assetOf("index.html")), "utf8")
   const values: Readonly<Record<string, string>> = {
     ...texts,
     service
@@ -100,10 +100,7 @@ const readPage = async (language: Language, service: string): Promise<Representa
 export const layer = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
     const service = yield* ServiceTitle
-    const pages = yield* Effect.all({
-      en: Effect.promise(() => readPage("en", service)),
-      id: Effect.promise(() => readPage("id", service))
-    })
+    const pages = { en: readPage("en", service), id: readPage("id", service) }
     yield* router.get(
       PAGE_PATH,
       Effect.map(HttpServerRequest.HttpServerRequest, (request) =>
@@ -111,7 +108,7 @@ export const layer = HttpApiBuilder.Router.use((router) =>
       )
     )
     for (const [path, file] of Object.entries(files)) {
-      const representation = yield* Effect.promise(() => read(file))
+      const representation = read(file)
       yield* router.get(
         path as `/${string}`,
         Effect.map(HttpServerRequest.HttpServerRequest, (request) => Representation.respond(representation, request))
