@@ -26,7 +26,6 @@ export const useDatabase = (url: string): void => {
   process.env.PAYMENTS_SIMULATOR = "off"
 }
 
-/** Reads the audit log, oldest entry first. */
 export const audited = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql<{ actor: string; action: string; reason: string; detail: unknown }>`
@@ -39,10 +38,9 @@ export interface Printed {
   readonly stderr: string
 }
 
-/** Parses the JSON document that a command prints with `--json`. */
 export const documentOf = ({ stdout }: Printed): unknown => JSON.parse(stdout)
 
-/** Runs a command in this process and returns its exit code and output. The command reads `process.env`. */
+/** Runs a command in this process. The command reads `process.env`. */
 export const tollgate = (...args: ReadonlyArray<string>): Effect.Effect<Printed> =>
   Effect.gen(function* () {
     const out: Array<string> = []

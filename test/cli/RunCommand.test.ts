@@ -6,7 +6,7 @@ describe("the command line", () => {
   // No server listens on this port: these tests need no database.
   useDatabase("postgres://unused@127.0.0.1:1/nowhere")
 
-  it.live("lists commands if it is empty or only --help, and shows the help of a command or a group", () =>
+  it.live("lists all commands if it is empty or --help", () =>
     Effect.gen(function* () {
       const all = yield* tollgate()
       expect(all).toMatchObject({ code: 0, stderr: "" })
@@ -31,7 +31,7 @@ describe("the command line", () => {
     })
   )
 
-  it.live("prints help in at most 100 columns, and omits the options of @effect/cli", () =>
+  it.live("prints help in at most 100 columns", () =>
     Effect.gen(function* () {
       for (const words of [[], ["payg", "credit"], ["keys", "create"], ["catalog"]]) {
         const { stdout } = yield* tollgate(...words, "--help")
@@ -48,7 +48,7 @@ describe("the command line", () => {
     })
   )
 
-  it.live("exits with 2 and a hint on wrong usage, and does not open the database", () =>
+  it.live("exits with 2 and a hint on wrong usage", () =>
     Effect.gen(function* () {
       const hints: ReadonlyArray<readonly [line: string, hint: string]> = [
         ["frobnicate", "See: tollgate --help"],
@@ -83,7 +83,7 @@ describe("the command line", () => {
     })
   )
 
-  it.live("names the environment variables with unusable values, and does not print the pepper", () =>
+  it.live("names the environment variables with unusable values", () =>
     Effect.gen(function* () {
       const unusable = { PORT: "http", NODE_ENV: "prod", KEY_PEPPER: "hunter2", KEY_PREFIX: "T G" }
       const original = { ...process.env }

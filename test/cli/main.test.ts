@@ -26,7 +26,7 @@ const aDirectory = Effect.acquireRelease(
 
 // A process takes one or two seconds to start, and longer while many tests run.
 describe("tollgate as a process", { timeout: 60_000 }, () => {
-  it.scopedLive("prints one JSON document on stdout, and credits once when two processes run the same command", () =>
+  it.scopedLive("credits once when two processes run the same command", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       const environment = { DATABASE_URL: database.url }
@@ -47,21 +47,19 @@ describe("tollgate as a process", { timeout: 60_000 }, () => {
     })
   )
 
-  it.scopedLive(
-    "exits with 3 when a business rule refuses the command, and with 2 when it needs a confirmation without a terminal",
-    () =>
-      Effect.gen(function* () {
-        const environment = { DATABASE_URL: (yield* TestDatabase.make()).url }
-        const [refused, unconfirmed] = yield* Effect.all([
-          start(environment, "users", "show", "unknown@example.com").printed,
-          start(environment, "keys", "revoke", "01890000-0000-7000-8000-000000000000").printed
-        ])
-        expect(refused).toMatchObject({ code: 3, stdout: "" })
-        expect(unconfirmed).toMatchObject({ code: 2, stdout: "" })
-      })
+  it.scopedLive("exits with 3 when a business rule refuses the command", () =>
+    Effect.gen(function* () {
+      const environment = { DATABASE_URL: (yield* TestDatabase.make()).url }
+      const [refused, unconfirmed] = yield* Effect.all([
+        start(environment, "users", "show", "unknown@example.com").printed,
+        start(environment, "keys", "revoke", "01890000-0000-7000-8000-000000000000").printed
+      ])
+      expect(refused).toMatchObject({ code: 3, stdout: "" })
+      expect(unconfirmed).toMatchObject({ code: 2, stdout: "" })
+    })
   )
 
-  it.scopedLive("ends its running statement in the database after Ctrl-C", () =>
+  it.scopedLive("ends its statement in the database after Ctrl-C", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       const [blocker, watcher] = [yield* connect(database.settings), yield* connect(database.settings)]
@@ -82,11 +80,10 @@ describe("tollgate as a process", { timeout: 60_000 }, () => {
     })
   )
 
-  it.scopedLive("starts and stops the embedded Postgres in DATA_DIR, or joins a running one and does not stop it", () =>
+  it.scopedLive("starts the embedded Postgres or joins a running one", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const environment = { DATA_DIR: directory }
-      // No other process runs Postgres, so the command starts, migrates and stops it.
       const created = yield* start(environment, "users", "create", "ada@example.com").printed
       expect(created.code, created.stderr).toBe(0)
       expect(created.stderr).toBe(

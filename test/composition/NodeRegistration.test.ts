@@ -12,10 +12,10 @@ import * as TestDatabase from "../support/TestDatabase.ts"
 const SECRET = "a secret for tests only, longer than the minimum"
 
 describe("a server", () => {
-  it.scopedLive("does not start if an incompatible migration is committed before the registration of the server", () =>
+  it.scopedLive("does not start after an incompatible migration before its registration", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
-      // The trigger simulates a migration that is committed between the first check of the schema and the registration.
+      // The trigger simulates a migration between the first check of the schema and the registration.
       yield* Effect.flatMap(SqlClient.SqlClient, (sql) =>
         sql.unsafe(`
           CREATE FUNCTION contract() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

@@ -11,7 +11,7 @@ describe("the API key of a provider", () => {
     return key && Redacted.value(key)
   }
 
-  it("is the value of the variable that the catalog names, or else its default, or else missing", () => {
+  it("is the value of the variable that the catalog names", () => {
     expect(valueOf("OPENAI_API_KEY")).toBe("sk-1")
     expect(keys("OPENAI_API_KEY")).toBe(keys("OPENAI_API_KEY"))
     expect(valueOf("SIMULATOR_API_KEY")).toBe("simulated")

@@ -22,10 +22,16 @@ describe("a local secret", () => {
     })
   )
 
-  it.effect("can be read only by its owner, and is not printed", () =>
+  it.effect("can be read only by its owner", () =>
+    Effect.gen(function* () {
+      yield* readOrCreate(directory, "key-pepper")
+      expect(statSync(join(directory, "key-pepper")).mode & 0o777).toBe(0o600)
+    })
+  )
+
+  it.effect("is not shown in JSON", () =>
     Effect.gen(function* () {
       const secret = yield* readOrCreate(directory, "key-pepper")
-      expect(statSync(join(directory, "key-pepper")).mode & 0o777).toBe(0o600)
       expect(JSON.stringify({ secret, text: String(secret) })).not.toContain(Redacted.value(secret))
     })
   )
@@ -37,7 +43,7 @@ describe("a local secret", () => {
     })
   )
 
-  it.effect("is not replaced if its file is damaged, and the error does not show the file's content", () =>
+  it.effect("is not replaced if its file is damaged", () =>
     Effect.gen(function* () {
       yield* readOrCreate(directory, "key-pepper")
       const path = join(directory, "key-pepper")
@@ -49,7 +55,7 @@ describe("a local secret", () => {
     })
   )
 
-  it.effect("causes an error with its path if its file cannot be created", () =>
+  it.effect("causes an error if its file cannot be created", () =>
     Effect.gen(function* () {
       const failure = yield* Effect.flip(readOrCreate("/dev/null/data", "key-pepper"))
       expect(failure.message).toContain("/dev/null/data/key-pepper")

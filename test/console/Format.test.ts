@@ -16,21 +16,21 @@ describe("an amount of money", () => {
     expect(en.usd("5000000")).toBe("$5.00")
   })
 
-  it("keeps every micro-USD, also beyond the exact range of floating-point numbers", () => {
+  it("is exact beyond the range of floating-point numbers", () => {
     expect(en.usd("25000123")).toBe("$25.000123")
     expect(en.usd("9007199254740993000001")).toBe("$9,007,199,254,740,993.000001")
     expect(en.usd(-1)).toBe("-$0.000001")
     expect(en.usd(0n)).toBe("$0.00")
   })
 
-  it("rounds a cost to a whole micro-USD", () => {
+  it("is rounded to a whole micro-USD if it is a cost", () => {
     expect(en.cost("474")).toBe("$0.000474")
     expect(en.cost("1234567.5")).toBe("$1.234568")
   })
 })
 
 describe("a time", () => {
-  it("is shown in WIB, whatever the time zone of the device is", () => {
+  it("is shown in WIB in every time zone of the device", () => {
     for (const zone of ["America/New_York", "Asia/Jakarta", "Pacific/Auckland"]) {
       vi.stubEnv("TZ", zone)
       expect(formatOf("en").time("2026-11-20T18:05:00.000Z")).toBe("21 Nov 2026, 01:05 WIB")
@@ -41,13 +41,13 @@ describe("a time", () => {
 })
 
 describe("a range of days", () => {
-  it("contains every day from the first to the last day", () => {
+  it("contains each day from the first to the last day", () => {
     expect(daysBetween("2026-02-27", "2026-03-01")).toEqual(["2026-02-27", "2026-02-28", "2026-03-01"])
   })
 })
 
 describe("the settings of client programs", () => {
-  it("appear line by line in docs/clients.md, except those for curl", () => {
+  it("appear line by line in docs/clients.md", () => {
     const document = readFileSync(resolve(import.meta.dirname, "../../docs/clients.md"), "utf8")
     const documented = new Set(document.split("\n").map((line) => line.replace(/ +#.*$/, "").trim()))
     const target = { origin: "http://127.0.0.1:8080", key: "$TOLLGATE_KEY", model: "demo-chat" }
@@ -62,7 +62,7 @@ describe("the settings of client programs", () => {
     expect(lines.filter((line) => !isKnown(line))).toEqual([])
   })
 
-  it("contain the key and the URL of the gateway, and the name of the model if the program reads it from the settings", () => {
+  it("contain the key and the URL of the gateway", () => {
     const settings = (name: ClientName) =>
       settingsOf(name, { origin: "https://gate.example", key: "tg_key", model: 'a"b' })
         .map(({ text }) => text)

@@ -8,7 +8,6 @@ const aHold = (minutes: number, orphaned: boolean) => ({
 })
 type Hold = ReturnType<typeof aHold>
 
-/** Returns the counts of these holds, which the gateway lists page by page. */
 const countsOf = async (holds: ReadonlyArray<Hold>) => {
   let pages = 0
   const counts = await countHolds(async ({ cursor = "0", limit }) => {
@@ -22,7 +21,7 @@ const countsOf = async (holds: ReadonlyArray<Hold>) => {
 const exactly = (count: number) => ({ count, orMore: false })
 const atLeast = (count: number) => ({ count, orMore: true })
 
-describe("the counts of open requests on the home page of an operator", () => {
+describe("the counts of open requests for an operator", () => {
   it("are zero without an open request", async () => {
     expect(await countsOf([])).toEqual({ old: exactly(0), orphaned: exactly(0), pages: 1 })
   })
@@ -38,7 +37,7 @@ describe("the counts of open requests on the home page of an operator", () => {
     expect(await countsOf(old)).toEqual({ old: atLeast(1_000), orphaned: atLeast(1_000), pages: 10 })
   })
 
-  it("are exact for old requests if younger requests are not read", async () => {
+  it("are exact for old requests if only younger ones are not read", async () => {
     const holds = Array.from({ length: 1_001 }, (_, nth) => aHold(nth < 7 ? 11 : 1, nth === 0))
     expect(await countsOf(holds)).toEqual({ old: exactly(7), orphaned: atLeast(1), pages: 10 })
   })

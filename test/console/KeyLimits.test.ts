@@ -20,7 +20,7 @@ const limits: KeyLimits = {
 }
 
 describe("a change of the limits of a key", () => {
-  it("has only the limits whose values the user changed", () => {
+  it("has only the limits that the user changed", () => {
     const typed = typedLimits(limits, "id")
     expect(readLimits(limits, typed, "id")).toEqual({ change: {}, malformed: new Set() })
     const { [modelField("a")]: _, ...without } = typed
@@ -44,14 +44,14 @@ describe("a change of the limits of a key", () => {
     })
   })
 
-  it("removes the list of models when the user deselects all models", () => {
+  it("removes the list of models if no model is selected", () => {
     const values = Object.fromEntries(
       Object.entries(typedLimits(limits, "id")).filter(([name]) => !name.startsWith("models."))
     )
     expect(readLimits(limits, values, "id").change).toEqual({ models: null })
   })
 
-  it("names the limits whose values are not understood", () => {
+  it("names the limits with malformed values", () => {
     const { malformed } = readLimits(
       null,
       {
@@ -78,8 +78,8 @@ describe("a typed time", () => {
   })
 })
 
-describe("an expired key", () => {
-  it("is one whose expiry has passed", () => {
+describe("a key", () => {
+  it("is expired after its expiry", () => {
     expect(hasExpired(null)).toBe(false)
     expect(hasExpired({ ...limits, expires_at: null })).toBe(false)
     expect(hasExpired({ ...limits, expires_at: new Date(Date.now() + 60_000).toISOString() })).toBe(false)

@@ -6,7 +6,7 @@ vi.stubGlobal("sessionStorage", { getItem: () => null, setItem: () => {}, remove
 describe("the end of a session", () => {
   afterEach(() => closeSession())
 
-  it("is reported if the session expired, and not if the user ended it", () => {
+  it("is reported only if the session expired", () => {
     for (const [reason, reported] of [
       ["expired", "expired"],
       [undefined, undefined]
@@ -17,12 +17,12 @@ describe("the end of a session", () => {
     }
   })
 
-  it("is not reported if there was no session, for example after a wrong code", () => {
+  it("is not reported if there was no session", () => {
     closeSession("expired")
     expect($sessionEnd.get()).toBeUndefined()
   })
 
-  it("stays reported until the next session if the console closes the session twice", () => {
+  it("stays reported if the console closes the session twice", () => {
     openSession({ kind: "customer", key: "tg_x" })
     closeSession("expired")
     closeSession("expired")

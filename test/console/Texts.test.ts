@@ -37,7 +37,7 @@ describe("the texts of the console", () => {
     expect(shown(id)).toEqual(shown(en))
   })
 
-  it("differ between the languages, except names and words that both languages share", () => {
+  it("differ between the languages", () => {
     const english = new Map(flat(en))
     const same = flat(id).filter(
       ([path, text]) => text === english.get(path) && !SAME.test(path) && !SAME_WORDS.test(text)
@@ -47,8 +47,8 @@ describe("the texts of the console", () => {
 })
 
 /**
- * Codes that need no text, because no page of the console can get them. The exception is `catalog_file_invalid`: the
- * page that gets it shows the details of the error instead.
+ * Codes that no page of the console can get. The exception is `catalog_file_invalid`: its page shows the details of the
+ * error instead.
  */
 const NOT_SHOWN = new Set([
   "endpoint_not_found",
@@ -87,7 +87,7 @@ describe("the texts for errors", () => {
     expect([...new Set(codes)].filter((code) => !NOT_SHOWN.has(code) && !Object.hasOwn(known, code))).toEqual([])
   })
 
-  it("exist in both languages for every code that the OpenAPI document states for a route of a page", () => {
+  it("exist for every documented code of the routes of the pages", () => {
     const sources = readdirSync(SOURCES, { recursive: true, withFileTypes: true })
       .filter((entry) => /\.tsx?$/.test(entry.name))
       .map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"))
@@ -102,12 +102,11 @@ describe("the texts for errors", () => {
       })
     })
     expect(missing).toEqual([])
-    // A code without a text must not occur in a response to a page. The page for catalogs shows the details instead.
     const withoutText = routes.flatMap((route) => [...documentedCodes(route)].filter((code) => NOT_SHOWN.has(code)))
     expect([...new Set(withoutText)]).toEqual(["catalog_file_invalid"])
   })
 
-  it("are in the language of the user, and name the members of the request that the service refuses", () => {
+  it("name the refused members of a request in the user's language", () => {
     const details = [{ path: "email", message: "an email address" }]
     const problem = new Problem(422, "validation_error", "email must be an email address.", { details })
     expect(explain(problem, english)).toBe("The service does not accept this input: email.")
@@ -149,7 +148,7 @@ const literalTexts = (path: string): ReadonlyArray<string> => {
 }
 
 describe("a component of the console", () => {
-  it("takes the texts that it shows from the tables of texts", () => {
+  it("takes its texts from the tables of texts", () => {
     const files = readdirSync(SOURCES, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.name.endsWith(".tsx"))
       .map((entry) => join(entry.parentPath, entry.name))

@@ -18,7 +18,7 @@ const order = (members: Omit<Order, "expires_at">, hoursLeft: number): Order => 
 const part = { expected_raw: "10", received_raw: "4" }
 
 describe("the page of an order", () => {
-  it("asks for the missing amount of an underpaid order only until the deadline", () => {
+  it("asks for a missing amount only until the deadline", () => {
     const state = stateOf(order({ status: "pending", ...part }, 1))
     expect([state, canBePaid(state), pollMillisOf(state)]).toEqual(["underpaid", true, 4_000])
     for (const status of ["pending", "expired"] as const) {
@@ -27,12 +27,12 @@ describe("the page of an order", () => {
     }
   })
 
-  it("asks for no payment of an underpaid order that expired before its deadline", () => {
+  it("asks for no payment of an order that expired before its deadline", () => {
     const state = stateOf(order({ status: "expired", ...part }, 1))
     expect([state, canBePaid(state)]).toEqual(["underpaidLate", false])
   })
 
-  it("reads a pending order often until its deadline and rarely later, a paid order often, and a final order not again", () => {
+  it("reads an open order often and a final order not again", () => {
     const pauses = [
       order({ status: "pending" }, 1),
       order({ status: "crediting", ...part }, -1),
@@ -48,7 +48,7 @@ describe("the page of an order", () => {
 describe.each([
   ["id", indonesian],
   ["en", english]
-] as const)("the message for a refused amount, in the language %s", (language, texts) => {
+] as const)("the message for a refused amount in the language %s", (language, texts) => {
   const format = formatOf(language)
   const issueOf = (problem: Problem | undefined) => amountIssueOf(problem, texts, format)
   const refusal = (members: ConstructorParameters<typeof AmountOutOfRange>[0]) => {
@@ -56,7 +56,7 @@ describe.each([
     return problemOf(new Response(null, { status }), body)
   }
 
-  it("names the bounds, or the payment provider if the refusal has no bounds", () => {
+  it("names the bounds or the payment provider", () => {
     const bounds = { min: 10_000n, max: 9_500_000n }
     expect(issueOf(refusal({ path: "amount_idr", bounds }))).toBe(
       texts.topUps.amountRange(format.idr(10_000), format.idr(9_500_000))
@@ -68,7 +68,7 @@ describe.each([
       expect(issueOf(refusal({ path, bounds: null }))).toBe(texts.topUps.amountRefused)
   })
 
-  it("shows the accepted form for an amount that is not valid, and is missing for other problems", () => {
+  it("shows the accepted form of an invalid amount", () => {
     const details = [{ path: "amount_idr", message: "a whole number" }]
     expect(issueOf(new Problem(422, "validation_error", "amount_idr must be a whole number.", { details }))).toBe(
       texts.topUps.amountIssues.rupiah

@@ -17,20 +17,19 @@ const { gateway, migrate, prometheus, grafana } = compose.services
 const defaults = Either.getOrThrow(readServerConfig({}))
 
 const documented = commandsBelow("Going live with containers").join("")
-/** Returns the content that the documented commands write to a file. */
 const written = (file: string): string =>
   documented.split(new RegExp(`^cat > ${file.replaceAll(".", "\\.")} <<'?END'?\n`, "m"))[1]?.split(/^END$/m)[0] ?? ""
 const variablesIn = (lines: string): ReadonlyArray<string> =>
   [...lines.matchAll(/^([A-Z_]+)=/gm)].map(([, name = ""]) => name)
 
 describe("compose.yaml", () => {
-  it("runs the migration, and then the server from the same image", () => {
+  it("runs the migration before the server", () => {
     expect(migrate).toMatchObject({ image: gateway.image, build: gateway.build, command: ["tollgate", "migrate"] })
     expect(gateway.command).toBeUndefined()
     expect(gateway.depends_on).toEqual({ migrate: { condition: "service_completed_successfully" } })
   })
 
-  it("sets for the server only its settings and the provider keys that the documented catalog names", () => {
+  it("sets only settings and provider keys for the server", () => {
     const catalog = JSON.parse(written("catalog.json"))
     const names = [...Object.keys(gateway.environment), ...variablesIn(written("gateway.env"))]
     const keys = catalog.providers.map((provider: { api_key_env: string }) => provider.api_key_env)
@@ -42,13 +41,13 @@ describe("compose.yaml", () => {
     expect(parseCatalogFile(JSON.parse(written("catalog.json")))).toSatisfy(Either.isRight)
   })
 
-  it("reads exactly the variables that the documented file .env contains", () => {
+  it("reads the variables of the documented file .env", () => {
     const read = [...text.matchAll(/\$\{([A-Z_]+)/g)].map(([, name = ""]) => name)
     expect([...new Set(read)].sort()).toEqual([...variablesIn(written(".env"))].sort())
     expect(variablesIn(written(".env"))).toContain(compose.secrets["metrics-token"].environment)
   })
 
-  it("publishes the default port of the server on loopback, and lets Prometheus read the metrics of the server", () => {
+  it("publishes the server's default port on loopback", () => {
     expect(gateway.ports).toEqual([`127.0.0.1:${defaults.PORT}:${defaults.PORT}`])
     const { scrape_configs: jobs } = parse(readFileSync(join(ROOT, "deploy/compose/prometheus.yml"), "utf8"))
     expect(jobs).toEqual([
@@ -62,14 +61,14 @@ describe("compose.yaml", () => {
     expect(gateway.environment.METRICS_HOST).toBe("0.0.0.0")
   })
 
-  it("mounts only files that exist, or that the documented commands write", () => {
+  it("mounts only files that exist or are documented", () => {
     const mounts: ReadonlyArray<string> = [gateway, prometheus, grafana].flatMap((service) => service.volumes)
     const sources = mounts.map((mount) => mount.split(":")[0] ?? "").filter((source) => source.startsWith("./"))
     expect(sources).toContain("./catalog.json")
     expect(sources.filter((source) => !existsSync(join(ROOT, source)) && source !== "./catalog.json")).toEqual([])
   })
 
-  it("gives a server more than the 35 seconds that it needs at most to stop", () => {
+  it("gives a server more than 35 seconds to stop", () => {
     expect(Number.parseInt(gateway.stop_grace_period, 10)).toBeGreaterThan(35)
   })
 })

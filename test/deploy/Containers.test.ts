@@ -17,7 +17,7 @@ const COMMAND = [
 describe("the Dockerfile", () => {
   const dockerfile = read("Dockerfile")
 
-  it("copies the manifest of each workspace before it installs the dependencies", () => {
+  it("copies the manifests before it installs the dependencies", () => {
     const workspaces = ["packages", "apps"].flatMap((folder) =>
       readdirSync(join(ROOT, folder)).map((name) => `${folder}/${name}`)
     )
@@ -27,14 +27,17 @@ describe("the Dockerfile", () => {
     expect(dockerfile.search(/^RUN .*npm ci/m)).toBeGreaterThan(lastCopy)
   })
 
-  it("starts the server with the command of the systemd unit and of the documents", () => {
+  it("starts the server with the command of the systemd unit", () => {
     expect(dockerfile).toContain(`\nCMD ${JSON.stringify(COMMAND).replaceAll(",", ", ")}\n`)
     expect(read("deploy/systemd/tollgate.service")).toContain(`\nExecStart=/usr/bin/${COMMAND.join(" ")}\n`)
     expect(read("docs/operations.md")).toContain(`\`${COMMAND.join(" ")}\``)
   })
 
-  it("runs as a numbered user that is not root, and reports its health by /healthz", () => {
+  it("runs as a numbered user that is not root", () => {
     expect(dockerfile).toMatch(/^USER 1000:1000$/m)
+  })
+
+  it("reports its health by /healthz", () => {
     expect(dockerfile).toMatch(/^HEALTHCHECK .*\n.*\/healthz/m)
   })
 })

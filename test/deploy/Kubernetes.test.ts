@@ -26,17 +26,17 @@ const defaults = Either.getOrThrow(readServerConfig({}))
 
 describe("the Kubernetes manifests", () => {
   // A server exits at most 35 seconds after SIGTERM (docs/operations.md, "Stopping").
-  it("give a server more than 35 seconds to stop before it is killed", () => {
+  it("give a server more than 35 seconds to stop", () => {
     expect(server.spec.terminationGracePeriodSeconds).toBeGreaterThan(35)
   })
 
-  it("restart a server only when /healthz fails, and send it requests only when /readyz succeeds", () => {
+  it("send requests to a server only while /readyz succeeds", () => {
     expect(container.livenessProbe.httpGet).toEqual({ path: "/healthz", port: "http" })
     expect(container.startupProbe.httpGet).toEqual({ path: "/healthz", port: "http" })
     expect(container.readinessProbe.httpGet).toEqual({ path: "/readyz", port: "http" })
   })
 
-  it("use the default ports of the server, and allow connections only to them", () => {
+  it("allow connections only to the default ports of the server", () => {
     const ports = container.ports.map(({ containerPort }: { containerPort: number }) => containerPort)
     expect(ports).toEqual([defaults.PORT, defaults.METRICS_PORT])
     const allowed = manifest("NetworkPolicy").spec.ingress.flatMap(
@@ -45,7 +45,7 @@ describe("the Kubernetes manifests", () => {
     expect(allowed).toEqual(ports.map((port: number) => ({ port, protocol: "TCP" })))
   })
 
-  it("let the servers connect to every port that endpoints of webhooks may use", () => {
+  it("let the servers connect to every port of webhook endpoints", () => {
     const { egress } = manifest("NetworkPolicy").spec
     const open = egress.flatMap((rule: { ports: ReadonlyArray<{ port: number }> }) =>
       rule.ports.map(({ port }) => port)
@@ -56,7 +56,7 @@ describe("the Kubernetes manifests", () => {
     expect(open).toEqual(expect.arrayContaining(allowed))
   })
 
-  it("select exactly the pods of the server, and let Prometheus scrape only the service of its metrics", () => {
+  it("select the pods of the server", () => {
     for (const selector of [
       manifest("Deployment").spec.selector.matchLabels,
       manifest("PodDisruptionBudget").spec.selector.matchLabels,
@@ -92,7 +92,7 @@ describe("the Kubernetes manifests", () => {
     }
   })
 
-  it("have an example of a valid catalog, and mount a volume at the folder of CATALOG_FILE", () => {
+  it("have an example of a valid catalog", () => {
     expect(parseCatalogFile(JSON.parse(read(`${FOLDER}/example/catalog.json`)))).toSatisfy(Either.isRight)
     const [{ mountPath }] = container.volumeMounts
     expect(container.env).toContainEqual({ name: "CATALOG_FILE", value: `${mountPath}/catalog.json` })

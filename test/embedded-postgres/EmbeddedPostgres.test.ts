@@ -26,7 +26,7 @@ const aDirectory = Effect.tap(anEmptyDirectory, (directory) =>
 
 const start = (directory: string) => EmbeddedPostgres.start({ directory })
 
-/** Starts or joins Postgres in a scope that the test can close early with `release`. */
+/** Starts or joins Postgres until `release`. */
 const startUntil = (directory: string) =>
   Effect.gen(function* () {
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
@@ -74,7 +74,7 @@ const killPostmaster = (directory: string) =>
   process.kill(parseInt(readFileSync(pidFile(directory), "utf8"), 10), "SIGKILL")
 
 describe("embedded Postgres", () => {
-  it.scopedLive("keeps its data, and stops when its only user releases it", () =>
+  it.scopedLive("keeps its data after a stop", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const first = yield* startUntil(directory)
@@ -87,7 +87,7 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive("is shared by concurrent starts in one directory, and stops when the last user releases it", () =>
+  it.scopedLive("is shared by concurrent starts in one directory", () =>
     Effect.gen(function* () {
       const directory = yield* anEmptyDirectory
       const all = yield* Effect.all([startUntil(directory), startUntil(directory), startUntil(directory)], {
@@ -114,7 +114,7 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive("outlives the process that started it while another process uses it", () =>
+  it.scopedLive("outlives its first process while another process uses it", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const program = yield* aProgram(directory, "wait")
@@ -129,7 +129,7 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive("does not receive Ctrl-C, so that the server can settle its requests first", () =>
+  it.scopedLive("does not receive Ctrl-C", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const program = yield* aProgram(directory, "wait")
@@ -145,32 +145,30 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive(
-    "keeps every acknowledged write if the writing process is killed, alone or together with Postgres",
-    () =>
-      Effect.gen(function* () {
-        const directory = yield* aDirectory
-        for (const alsoPostgres of [false, true]) {
-          const program = yield* aProgram(directory, "write")
-          yield* until(() => program.lines.length > 30)
-          if (alsoPostgres) killPostmaster(directory)
-          program.child.kill("SIGKILL")
-          yield* exited(program.child)
-          const postgres = yield* startUntil(directory)
-          const acknowledged = parseInt(program.lines.at(-1) ?? "", 10)
-          const { rows } = yield* query(
-            postgres.socketDir,
-            "SELECT max(n) AS last, count(*)::int AS written FROM written"
-          )
-          expect(rows[0].last).toBeGreaterThanOrEqual(acknowledged)
-          expect(rows[0].written).toBe(rows[0].last)
-          yield* query(postgres.socketDir, "DROP TABLE written")
-          yield* postgres.release
-        }
-      })
+  it.scopedLive("keeps every acknowledged write of a killed process", () =>
+    Effect.gen(function* () {
+      const directory = yield* aDirectory
+      for (const alsoPostgres of [false, true]) {
+        const program = yield* aProgram(directory, "write")
+        yield* until(() => program.lines.length > 30)
+        if (alsoPostgres) killPostmaster(directory)
+        program.child.kill("SIGKILL")
+        yield* exited(program.child)
+        const postgres = yield* startUntil(directory)
+        const acknowledged = parseInt(program.lines.at(-1) ?? "", 10)
+        const { rows } = yield* query(
+          postgres.socketDir,
+          "SELECT max(n) AS last, count(*)::int AS written FROM written"
+        )
+        expect(rows[0].last).toBeGreaterThanOrEqual(acknowledged)
+        expect(rows[0].written).toBe(rows[0].last)
+        yield* query(postgres.socketDir, "DROP TABLE written")
+        yield* postgres.release
+      }
+    })
   )
 
-  it.scopedLive("reports its unexpected exit to each of its users", () =>
+  it.scopedLive("reports its unexpected exit to each user", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const launched = yield* startUntil(directory)
@@ -182,7 +180,7 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive("starts if its process id belongs to another Postgres now, and does not stop this Postgres", () =>
+  it.scopedLive("starts if its process id belongs to another Postgres", () =>
     Effect.gen(function* () {
       const other = yield* aDirectory
       const { lost } = yield* start(other)
@@ -195,7 +193,7 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive("gives other users no access to its socket and its files", () =>
+  it.scopedLive("gives other users no access to its socket and files", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const { socketDir } = yield* start(directory)
@@ -214,7 +212,7 @@ describe("embedded Postgres", () => {
 
   const asRoot = process.getuid?.() === 0
 
-  it.runIf(asRoot)("runs for root in a private directory, to which only the user of Postgres gets access", () =>
+  it.runIf(asRoot)("runs for root in a private directory", () =>
     Effect.gen(function* () {
       const requested = yield* anEmptyDirectory
       const { socketDir } = yield* start(join(requested, "postgres"))
@@ -224,17 +222,15 @@ describe("embedded Postgres", () => {
     }).pipe(Effect.scoped, Effect.runPromise)
   )
 
-  it.runIf(asRoot)(
-    "runs for root in another directory if the user of Postgres cannot reach the requested directory",
-    () =>
-      Effect.gen(function* () {
-        const requested = join(yield* anEmptyDirectory, "requested")
-        mkdirSync(requested, { mode: 0o700 })
-        const elsewhere = () => readFileSync(join(requested, "postgres", "moved-to"), "utf8").trim()
-        yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(elsewhere(), { recursive: true, force: true })))
-        const { socketDir } = yield* start(join(requested, "postgres"))
-        yield* query(socketDir, "SELECT 1")
-        expect(existsSync(join(elsewhere(), "data", "PG_VERSION"))).toBe(true)
-      }).pipe(Effect.scoped, Effect.runPromise)
+  it.runIf(asRoot)("runs for root elsewhere if its user cannot reach the directory", () =>
+    Effect.gen(function* () {
+      const requested = join(yield* anEmptyDirectory, "requested")
+      mkdirSync(requested, { mode: 0o700 })
+      const elsewhere = () => readFileSync(join(requested, "postgres", "moved-to"), "utf8").trim()
+      yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(elsewhere(), { recursive: true, force: true })))
+      const { socketDir } = yield* start(join(requested, "postgres"))
+      yield* query(socketDir, "SELECT 1")
+      expect(existsSync(join(elsewhere(), "data", "PG_VERSION"))).toBe(true)
+    }).pipe(Effect.scoped, Effect.runPromise)
   )
 })

@@ -11,7 +11,6 @@ const PAUSE_MILLIS = 2_000
 let pausedMillis = 0
 let lastTickMillis = performance.now()
 
-/** Returns the length of a pause since the last tick; 0 if there was none. */
 const newPauseMillis = (nowMillis: number): number => {
   const lateMillis = nowMillis - lastTickMillis - TICK_MILLIS
   return lateMillis > PAUSE_MILLIS ? lateMillis : 0
@@ -30,10 +29,9 @@ export const activeMillis = (): number => {
   return now - pausedMillis - newPauseMillis(now)
 }
 
-/** Returns the total length of the pauses of this process. */
 export const pausesMillis = (): number => pausedMillis
 
-/** Waits until the condition is true. Fails after this active time. An exception in the condition counts as false. */
+/** Fails after this active time. An exception in the condition counts as false. */
 export const eventually = async (what: string, millis: number, condition: () => Promise<boolean>): Promise<void> => {
   const until = activeMillis() + millis
   while (!(await condition().catch(() => false))) {

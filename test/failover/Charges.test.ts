@@ -1,4 +1,4 @@
-/** Tests that the comparison of `npm run failover` reports a wrong charge, and a request without a correct response. */
+/** Tests the comparison of charges of `npm run failover`. */
 import { describe, expect, it } from "vitest"
 import { PROMPT_TOKENS } from "../support/upstream/Play.ts"
 import { compareCharges, type Settlement } from "./Charges.ts"

@@ -1,6 +1,6 @@
 /**
- * Starts two built gateways on one database, with a customer, a reseller and simulated payments. The gateways do not run
- * in production mode, because a server in production refuses simulated payments.
+ * Starts two built gateways on one database. They do not run in production mode, because a server in production refuses
+ * simulated payments.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -35,7 +35,6 @@ export interface Reseller {
 export class Gateways {
   readonly urls: ReadonlyArray<string>
   readonly paymentsUrl: string
-  /** The API key of the customer that sends requests. */
   key = ""
   reseller: Reseller = { token: "", customerId: "", customerEmail: "", tierId: "" }
   readonly #environment: Readonly<Record<string, string | undefined>>
@@ -51,9 +50,7 @@ export class Gateways {
     this.#environment = environment
   }
 
-  /**
-   * Starts both gateways. If no payment simulator listens on `paymentsPort` yet, the first gateway starts one.
-   */
+  /** If no payment simulator listens on `paymentsPort` yet, the first gateway starts one. */
   static async start(
     databaseUrl: string,
     upstreamUrl: string,
@@ -93,7 +90,6 @@ export class Gateways {
     for (const url of this.urls) await this.#launch(Number(new URL(url).port), directory)
   }
 
-  /** Runs a command of the command line and returns its JSON. */
   async tollgate(...args: ReadonlyArray<string>): Promise<unknown> {
     const { stdout } = await promisify(execFile)(process.execPath, [CLI, ...args, "--json"], {
       env: this.#environment,

@@ -15,10 +15,7 @@ const DEPLOY = join(THIS_CHECKOUT, "deploy/postgres")
 const HOST = "127.0.0.1"
 const PASSWORD = "only-for-the-trial"
 const START_MILLIS = 600_000
-/**
- * A failover takes up to ttl + loop_wait = 25 s. A node that rejoins may need pg_rewind and a checkpoint, which take
- * longer.
- */
+/** A failover takes up to ttl + loop_wait = 25 s. A node that rejoins may need pg_rewind and a checkpoint too. */
 const FAILOVER_MILLIS = 600_000
 
 interface Node {
@@ -66,7 +63,6 @@ export class PatroniCluster {
     return cluster
   }
 
-  /** Starts all programs, waits for three running nodes, and creates the database. */
   async start(): Promise<void> {
     this.restart()
     this.#startHaproxy()
@@ -79,7 +75,7 @@ export class PatroniCluster {
     return `postgres://tollgate:${PASSWORD}@${HOST}:${this.#haproxyPort}/tollgate`
   }
 
-  /** Starts a PgBouncer in front of HAProxy, and returns its URL. */
+  /** Starts a PgBouncer in front of HAProxy. */
   async startPgBouncer(): Promise<string> {
     const port = await freePort()
     const users = ownFile(join(this.#directory, "pgbouncer-users"), `"tollgate" "${PASSWORD}"\n`)
@@ -122,7 +118,7 @@ export class PatroniCluster {
     return others
   }
 
-  /** Kills Patroni and all processes of Postgres of a node. Returns the number of these processes of Postgres. */
+  /** Kills Patroni and Postgres of a node. Returns the number of killed processes of Postgres. */
   async kill(name: string): Promise<number> {
     // Patroni dies first, because it would start Postgres again.
     await this.#processes.end(`patroni-${name}`, "SIGKILL")
@@ -166,7 +162,6 @@ export class PatroniCluster {
     })
   }
 
-  /** Describes the cluster in one line, for the message of a failed trial. */
   async described(): Promise<string> {
     const members = await this.#members().catch(() => [])
     return members.map(({ name, role, state }) => `${name}: ${role}, ${state}`).join("; ")
@@ -187,7 +182,6 @@ export class PatroniCluster {
     return node
   }
 
-  /** Reads the members of the cluster from the first Patroni that responds. */
   async #members(): Promise<ReadonlyArray<Member>> {
     for (const { name, patroniPort } of this.#nodes) {
       if (!this.#processes.isRunning(`patroni-${name}`)) continue

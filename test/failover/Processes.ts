@@ -13,14 +13,12 @@ const idOf = (flag: "-u" | "-g"): number => Number(execFileSync("id", [flag, USE
 const isRoot = process.getuid?.() === 0
 export const owner = isRoot ? { uid: idOf("-u"), gid: idOf("-g") } : {}
 
-/** Creates a directory, and makes the unprivileged user its owner. */
 export const ownDirectory = (path: string): string => {
   mkdirSync(path, { recursive: true, mode: 0o700 })
   if (isRoot) chownSync(path, owner.uid ?? 0, owner.gid ?? 0)
   return path
 }
 
-/** Writes a file, and makes the unprivileged user its owner. */
 export const ownFile = (path: string, text: string): string => {
   writeFileSync(path, text, { mode: 0o600 })
   if (isRoot) chownSync(path, owner.uid ?? 0, owner.gid ?? 0)
@@ -35,7 +33,6 @@ export const filled = (template: string, values: Readonly<Record<string, string 
     return String(value)
   })
 
-/** Returns the first of these paths that exists. */
 export const programAt = (...paths: ReadonlyArray<string>): string => {
   const found = paths.find((path) => existsSync(path))
   if (found === undefined)
@@ -57,7 +54,6 @@ const RESTART_MILLIS = 1_000
 export class Processes {
   readonly #logs: string
   readonly #running = new Map<string, ChildProcess>()
-  /** The timers that start programs again. */
   readonly #restarts = new Map<string, NodeJS.Timeout>()
 
   constructor(logs: string) {
@@ -69,9 +65,7 @@ export class Processes {
     child.once("exit", () => this.#forget(name, child))
   }
 
-  /**
-   * Starts a program, and starts it again after each exit with another status than 0, but not after a signal ended it.
-   */
+  /** Starts a program again after each exit with another status than 0, but not after a signal. */
   keepRunning(name: string, command: string, args: ReadonlyArray<string>): void {
     const child = this.#spawn(name, command, args)
     child.once("exit", (status) => {
@@ -89,7 +83,6 @@ export class Processes {
     return this.#running.has(name) || this.#restarts.has(name)
   }
 
-  /** Sends a signal to a program and waits until it has ended. */
   async end(name: string, signal: NodeJS.Signals): Promise<void> {
     clearTimeout(this.#restarts.get(name))
     this.#restarts.delete(name)

@@ -1,8 +1,6 @@
 /**
- * Sends inference requests to both gateways until it is stopped, and records the response that each client received. It
- * requests short streams, streams that last longer than a failover, and whole responses. The requests for whole
- * responses start at a fixed rate while fewer than 200 of them are open, so that the time without service can be
- * measured.
+ * Sends inference requests to both gateways: short streams, streams that last longer than a failover, and whole
+ * responses. The requests for whole responses start at a fixed rate, so that the time without service can be measured.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { inspect } from "node:util"
@@ -68,7 +66,6 @@ export class RequestLoad {
     return [...this.#openStreams].filter(({ deltas }) => deltas.length > 0).length
   }
 
-  /** Starts no more requests, and waits for the running ones. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await Promise.all(this.#clients)

@@ -41,7 +41,6 @@ export class ResellerLoad {
     this.#loops = [this.#repeat(this.#mint), this.#repeat(this.#topUp), this.#repeat(this.#createKey)]
   }
 
-  /** Starts no more operations, and waits for the running ones. */
   async stop(): Promise<void> {
     this.#stopping = true
     await Promise.all(this.#loops)
@@ -83,7 +82,6 @@ export class ResellerLoad {
     if (created.status === 201) this.secrets.push(textIn(created.body, "secret"))
   }
 
-  /** Repeats a request until it succeeds. */
   async #callUntilSuccess(method: string, path: string, body?: object): Promise<Reply> {
     for (;;) {
       const reply = await this.#call(method, path, body)

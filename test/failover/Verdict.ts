@@ -5,7 +5,6 @@ import { CREDIT_USD_MICRO, type Gateways } from "./Gateways.ts"
 import type { Received } from "./RequestLoad.ts"
 import type { ResellerLoad } from "./ResellerLoad.ts"
 
-/** Runs a statement on a new connection. */
 const query = async <Row extends object>(
   url: string,
   text: string,
@@ -24,7 +23,7 @@ const query = async <Row extends object>(
 export const openRequests = async (url: string): Promise<number> =>
   (await query(url, "SELECT 1 FROM open_request")).length
 
-/** Checks every charge, and the balance of the customer. Call it only after all requests are settled. */
+/** Call it only after all requests are settled. */
 export const checkCharges = async (url: string, received: ReadonlyArray<Received>): Promise<Verdict> => {
   const settlements = await query<Settlement>(
     url,
@@ -92,7 +91,6 @@ export const checkOperations = async (url: string, gateways: Gateways, load: Res
   }
 }
 
-/** Runs the audit. Returns its error, or nothing if the ledger is consistent. */
 export const audited = async (gateways: Gateways): Promise<ReadonlyArray<string>> => {
   try {
     await gateways.tollgate("audit")

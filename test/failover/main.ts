@@ -30,7 +30,6 @@ const { values } = readProgram({
   pgbouncer: "flag",
   "quorum-lost": "flag",
   "standbys-lost": "flag",
-  /** Keeps the directory with the logs. */
   keep: "flag"
 })
 buildThisCheckout()
@@ -119,7 +118,6 @@ const loseQuorum = async (
 
 const seconds = (millis: number): string => `${(millis / 1_000).toFixed(1)} s`
 
-/** Returns the middle value, or the mean of the two middle values. */
 const median = (sorted: ReadonlyArray<number>): number => {
   const at = (index: number): number => sorted[index] ?? 0
   return (at(Math.floor((sorted.length - 1) / 2)) + at(Math.floor(sorted.length / 2))) / 2

@@ -1,4 +1,4 @@
-/** Tests how the programs that package.json starts read their options, and refuse wrong ones. */
+/** Tests the options of the programs that package.json starts. */
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
@@ -25,7 +25,7 @@ const options = {
 const LIST = "The options are: --seeds N, --minutes M, --only NAME,..., --input FILE, --keep"
 
 describe("the options of a program", () => {
-  it("are decoded; without an argument, an option is absent and a flag is false", () => {
+  it("are absent, or false for a flag, without an argument", () => {
     const args = ["--seeds", "7", "--minutes=0.5", "--only", "amounts,qris", "--keep"]
     expect(parseProgram(options, args)).toEqual({
       values: { seeds: 7, minutes: 0.5, only: ["qris", "amounts"], keep: true },
@@ -46,17 +46,17 @@ describe("the options of a program", () => {
     [["--minutes", "0"], "--minutes needs a number above 0"],
     [["--only", "qris,other"], "--only needs some of qris,amounts"],
     [["--input", "no/such/file"], "--input needs an existing path"]
-  ])("are refused in one line that lists the valid options if they are %j", (args, reason) => {
+  ])("are refused with the valid options if they are %j", (args, reason) => {
     expect(parseProgram(options, args)).toBe(`${reason}. ${LIST}`)
   })
 })
 
 describe("a program of package.json", () => {
-  it("is found by its script, such as simulate, fuzz, bench and proof", () => {
+  it("is found by its script", () => {
     expect(programs.map(({ name }) => name)).toEqual(expect.arrayContaining(["simulate", "fuzz", "bench", "proof"]))
   })
 
-  it.each(programs)("$name reads its options, and the script builds nothing first", ({ command, program }) => {
+  it.each(programs)("$name reads its options", ({ command, program }) => {
     expect(command).not.toContain("build")
     expect(readFileSync(resolve(ROOT, program), "utf8")).toContain("readProgram(")
   })

@@ -1,6 +1,6 @@
 /**
- * Sends chats at a constant rate, however long the responses take, and records the time from the planned start of each
- * chat to the end of its response. A slow server therefore cannot reduce the number of slow chats.
+ * Sends chats at a constant rate, however long the responses take, and measures latency from the planned start of each
+ * chat. A slow server therefore cannot reduce the number of slow chats.
  */
 import { connect, type Socket } from "node:net"
 import { requestOf } from "../bench/BenchRequest.ts"
@@ -51,7 +51,6 @@ export class ChatProbe {
     return sorted[Math.floor(sorted.length * 0.99)] ?? 0
   }
 
-  /** Sends chats for this time, and waits at most 20 seconds for the last response. */
   async during(period: Period, millis: number): Promise<void> {
     const record = this.#records[period]
     const startedAt = performance.now()

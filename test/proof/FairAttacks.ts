@@ -1,6 +1,5 @@
 /**
- * Defines the attacks of the proof of fair shares. Each attack uses plain sockets, so that it takes little processor
- * time from the server.
+ * The attacks of the proof of fair shares, over plain sockets, which take little processor time from the server.
  */
 import { connect, type Socket } from "node:net"
 import type { FairDeployment } from "./FairDeployment.ts"
@@ -25,7 +24,6 @@ export type Outcomes = Readonly<Record<string, number>>
 export const HANGING_MODEL = "hanging-model"
 const KIB = 1024
 
-/** The connections and timers of the running attack. */
 export class Attack {
   readonly #target: Target
   readonly #sockets = new Set<Socket>()
@@ -124,10 +122,7 @@ export class Attack {
     return true
   }
 
-  /**
-   * Sends the first `firstBytes` of a body in one write, and then one byte per second. Begins again when the server closes
-   * the connection.
-   */
+  /** Sends `firstBytes` of a body at once, then one byte per second. Begins again after a close by the server. */
   #drip(path: string, headers: ReadonlyArray<string>, announcedBytes: number, firstBytes: number): void {
     const socket = this.#open()
     let drops: NodeJS.Timeout | undefined
@@ -143,7 +138,6 @@ export class Attack {
     })
   }
 
-  /** Sends one request after the other on one connection. */
   #loop(next: () => string): void {
     const socket = this.#open()
     socket.on("connect", () => socket.write(next()))

@@ -5,10 +5,9 @@
  *
  *     node --conditions=source --import tsx test/proof/FairShares.ts [--seconds 10] [--only TEXT]
  *
- * Each attack runs twice, and a quiet period precedes each run, so that a change of the machine's load
- * affects quiet periods and attacks alike.
- * The upstream of the measured chats responds immediately, because the response time of a real provider would hide a delay
- * of the gateway.
+ * Each attack runs twice, each time after a quiet period, so that a change of the machine's load affects quiet periods
+ * and attacks alike. The upstream of the measured chats responds immediately, because the response time of a real
+ * provider would hide a delay of the gateway.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -37,7 +36,7 @@ interface Result {
   readonly outcomes: string
 }
 
-/** Sends a request of another reseller every 250 ms, and counts the responses with status 200 within 2 seconds. */
+/** Counts how many requests of another reseller, one every 250 ms, get status 200 within 2 seconds. */
 const readAsOtherReseller = ({ otherReseller, port }: FairDeployment) => {
   let sent = 0
   let served = 0

@@ -43,7 +43,6 @@ const tollgate = await startTollgate(upstream.ready, directory, {
 const [attacker = "", other = ""] = tollgate.keys
 const agent = new Agent({ keepAlive: true })
 
-/** Returns the time in milliseconds until the response to `/healthz` is complete. */
 const healthMillis = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const since = performance.now()
@@ -54,7 +53,6 @@ const healthMillis = (): Promise<number> =>
     request.end()
   })
 
-/** Watches the server until `stop`. */
 const watchServer = () => {
   let isOver = false
   let longestMillis = 0
@@ -73,7 +71,7 @@ const watchServer = () => {
   }
 }
 
-/** The process that sends the hostile bodies. It reports the statuses of each shape, by name. */
+/** Runs the process that sends the hostile bodies. Returns the statuses of each shape. */
 const attackOf = async (): Promise<Readonly<Record<string, string>>> => {
   const client = fork(join(import.meta.dirname, "HostileClient.ts"), [String(tollgate.port), attacker], {
     execArgv: process.execArgv

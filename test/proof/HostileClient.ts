@@ -11,12 +11,11 @@ setPriority(constants.priority.PRIORITY_LOW)
 
 const BODY_BYTES = 31 * 1024 * 1024
 const CONCURRENT_BODIES = 3
-/** The time for which each shape is sent, again and again. */
+/** The time for which each shape is sent. */
 const ATTACK_MILLIS = 4_000
 
 const [port = "", key = ""] = process.argv.slice(2)
 
-/** Returns a body of nearly 31 MiB that consists of a head, a repeated unit and a tail. */
 const filled = (head: string, unit: string, tail: string): Buffer => {
   const times = Math.floor((BODY_BYTES - head.length - tail.length) / unit.length)
   return Buffer.from(head + unit.repeat(times - 1) + unit.replace(/,$/, "") + tail)
@@ -39,7 +38,7 @@ const shapes: ReadonlyArray<readonly [name: string, path: string, body: () => Bu
   ["escaped text", COUNT, () => filled(`${opening}{"role":"user","content":"`, "\\u0061", '"}]}')]
 ]
 
-/** Sends a body. Returns the status; 0 if the request failed before a response arrived. */
+/** Returns the status; 0 if no response arrived. */
 const send = (path: string, body: Buffer): Promise<number> =>
   new Promise((resolve) => {
     const headers = {

@@ -16,7 +16,7 @@ const commit = (): string => {
   }
 }
 
-/** The commit that is tested. It is read at the start, because the checkout can change during a long run. */
+/** Read at the start, because the checkout can change during a long run. */
 const COMMIT = commit()
 
 /**

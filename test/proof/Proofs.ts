@@ -40,7 +40,6 @@ export interface Command {
   readonly run: { readonly tests: ReadonlyArray<string> } | { readonly program: ReadonlyArray<string> }
 }
 
-/** The result of one proof. */
 export interface Result {
   readonly proof: Proof
   readonly command: string

@@ -134,8 +134,8 @@ const check = async (calls: ReadonlyArray<Call>): Promise<void> => {
 }
 
 /**
- * If a client disconnects from a stream, the charge covers all deltas that its socket accepted. The client may have
- * read fewer deltas, so this function only checks that the charge covers the deltas that the client read.
+ * The charge of a stream whose client disconnected covers all deltas that the client's socket accepted. The client may
+ * have read fewer, so this function checks only that the charge covers the deltas that the client read.
  */
 const faultOf = ({ isComplete, receivedTokens }: Call, row: Row): string | undefined => {
   if (row.writeoff_pico !== "0") return "written off"

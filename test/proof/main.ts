@@ -80,7 +80,6 @@ const run = async (proof: Proof): Promise<Result> => {
   return { proof, command: `${settings.join("")}${what}`, passed, seconds, figures }
 }
 
-/** Returns whether the proof has reached its number. */
 const reached = ({ count }: Proof, figures: Result["figures"]): boolean => {
   if (count === undefined) return true
   const value = figures.find(([name]) => name === count.figure)?.[1]
@@ -98,7 +97,7 @@ const testFigures = (file: string): ReadonlyArray<readonly [string, string]> => 
   ]
 }
 
-/** Runs proofs one after another. Takes each from `queue`, which several calls can share. */
+/** Runs the proofs of `queue`, which several calls can share. */
 const runFrom = async (queue: Array<Proof>): Promise<ReadonlyArray<Result>> => {
   const results: Array<Result> = []
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) results.push(await run(next))

@@ -1,11 +1,7 @@
 /**
- * A load balancer for the trial of upgrades. It forwards each HTTP request to a server over keep-alive connections, and
- * streams the response to the client.
- *
- * It sends a request to another server only if the first server refused the connection, because then no server has
- * received a byte of the request. If a connection breaks later, the client gets 502 or a broken stream. A response with
- * 503 is passed to the client. The load balancer checks `/readyz` of each server four times a second, and sends new
- * requests only to servers that return 200.
+ * A load balancer for the trial of upgrades. It sends a request to another server only if the first server refused the
+ * connection, because then no server has received a byte of the request. If a connection breaks later, the client gets
+ * 502 or a broken stream. New requests go only to servers whose `/readyz` returns 200.
  */
 import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -46,7 +42,7 @@ export class Balancer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** Adds a server. With `assumedReady`, its readiness is not checked. */
+  /** With `assumedReady`, the readiness of the server is not checked. */
   add(port: number, assumedReady = false): void {
     const agent = new Agent({ keepAlive: true })
     const backend: Backend = { port, agent, checks: undefined, checking: false, ready: assumedReady, removed: false }

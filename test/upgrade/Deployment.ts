@@ -15,7 +15,6 @@ import { PROMPT_TOKENS, TOKENS, UPSTREAM_MODEL } from "./Provider.ts"
 
 export interface RunningServer {
   readonly port: number
-  /** Sends SIGTERM and waits for the end of the process. Returns the exit code and the time from SIGTERM to the end. */
   readonly drain: () => Promise<{ readonly code: number | null; readonly millis: number }>
   readonly kill: () => void
 }
@@ -88,7 +87,6 @@ export class Deployment {
     }
   }
 
-  /** Starts a server and waits until it is ready. */
   async server(checkout: string): Promise<RunningServer> {
     const [port, metricsPort] = [await freePort(), await freePort()]
     const log = join(this.#directory, `server-${port}.log`)

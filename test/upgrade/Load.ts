@@ -36,7 +36,7 @@ export class Load {
     return this.succeeded.streams + this.succeeded.whole + this.failures.length
   }
 
-  /** Starts no further requests, and waits for the running ones. Requests that do not end count as one failure. */
+  /** Waits for the running requests. Requests that do not end count as one failure. */
   async stop(): Promise<void> {
     this.#stopped = true
     const ended = Promise.all(this.#running).then(() => true)

@@ -1,4 +1,4 @@
-/** Checks out and builds an earlier release, and finds the previous release. */
+/** Finds, checks out and builds the previous release. */
 import { execFileSync, spawnSync } from "node:child_process"
 import { existsSync, mkdirSync } from "node:fs"
 import { join, resolve } from "node:path"

@@ -5,7 +5,7 @@ import { A_TIME, audited, layer as commandLine, documentOf, tollgate } from "../
 
 describe("tollgate blacklist", () => {
   layer(commandLine, { excludeTestServices: true })((it) => {
-    it.effect("adds a domain once, adds an email address, and removes the domain", () =>
+    it.effect("adds and removes a domain", () =>
       Effect.gen(function* () {
         expect((yield* tollgate("blacklist", "list")).stdout).toBe("The blacklist is empty.\n")
         const added = yield* tollgate("blacklist", "add", "@Spam.Example", "--reason", "ticket 9", "--json")
@@ -33,7 +33,7 @@ describe("tollgate blacklist", () => {
       })
     )
 
-    it.effect("refuses to remove an unlisted pattern, and refuses invalid patterns", () =>
+    it.effect("refuses to remove an unlisted pattern", () =>
       Effect.gen(function* () {
         const missing = yield* tollgate("blacklist", "remove", "@nowhere.example", "--json")
         expect(missing).toMatchObject({ code: 3 })

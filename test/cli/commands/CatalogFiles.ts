@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { cleanUpAfterFile } from "../../support/Leftovers.ts"
 
-/** Writes a file with this text, and returns the path. The file is deleted after the tests. */
+/** Writes a file that is deleted after the tests. */
 export const aFile = (text: string): string => {
   const directory = mkdtempSync(join(tmpdir(), "tollgate-catalog-"))
   cleanUpAfterFile(() => rmSync(directory, { recursive: true }))
@@ -31,6 +31,5 @@ export const aModel = (public_name: string, more: object = {}) => ({
   ...more
 })
 
-/** Writes a catalog file with one provider and these models, by default one model. Returns the path. */
 export const aCatalogFile = (models: ReadonlyArray<object> = [aModel("gpt-5-mini")]): string =>
   aFile(JSON.stringify({ providers: [provider], models }))

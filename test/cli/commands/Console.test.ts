@@ -16,7 +16,7 @@ afterEach(() => {
 
 describe("tollgate console", () => {
   layer(commandLine, { excludeTestServices: true })((it) => {
-    it.effect("prints a link with the code in the fragment, in the name of the system user or the given name", () =>
+    it.effect("prints a link with the code in the fragment", () =>
       Effect.gen(function* () {
         const actor = userInfo().username
         const created = yield* tollgate("console", "--json")
@@ -38,7 +38,7 @@ describe("tollgate console", () => {
       })
     )
 
-    it.effect("refuses a reserved name and an empty name, and is refused while the console is off", () =>
+    it.effect("refuses a reserved or empty name", () =>
       Effect.gen(function* () {
         for (const name of ["server", "reseller:1", ""]) {
           expect(yield* tollgate("console", "--name", name), name).toMatchObject({ code: 2, stdout: "" })
@@ -50,7 +50,7 @@ describe("tollgate console", () => {
       })
     )
 
-    it.effect("lists the sessions with their states and without their codes, and revokes one or all of them", () =>
+    it.effect("lists and revokes the sessions without their codes", () =>
       Effect.gen(function* () {
         yield* tollgate("console", "revoke", "--all")
         const first = createdIn(yield* tollgate("console", "--name", "ani", "--json"))
@@ -74,7 +74,7 @@ describe("tollgate console", () => {
       })
     )
 
-    it.effect("refuses to revoke without an id or --all, with a text that is not an id, and with an unknown id", () =>
+    it.effect("refuses to revoke without a known id", () =>
       Effect.gen(function* () {
         expect(yield* tollgate("console", "revoke")).toMatchObject({ code: 2, stdout: "" })
         expect(yield* tollgate("console", "revoke", "7")).toMatchObject({ code: 2, stdout: "" })

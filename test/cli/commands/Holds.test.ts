@@ -7,7 +7,7 @@ import { A_TIME, layer as commandLine, documentOf, tollgate } from "../CommandLi
 
 describe("tollgate holds", () => {
   layer(Layer.provideMerge(Stores.stores, commandLine), { excludeTestServices: true })((it) => {
-    it.effect("lists open holds, and settles the holds of dead nodes", () =>
+    it.effect("lists open holds and settles the holds of dead nodes", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         expect((yield* tollgate("holds", "list", "--json")).stdout).toBe("[]\n")

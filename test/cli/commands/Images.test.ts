@@ -11,7 +11,7 @@ const review = (...words: ReadonlyArray<string>) => tollgate("images", "review",
 
 let count = 0
 
-/** Stores an image request that waits for a review. Its user has a balance of 1,000 micro-USD minus 22,000 pico-USD. */
+/** Stores an image review of a user with a balance of 1,000 micro-USD minus 22,000 pico-USD. */
 const aReview = (reason: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -24,7 +24,7 @@ const aReview = (reason: string) =>
 
 describe("tollgate images review", () => {
   layer(Layer.provideMerge(Stores.stores, commandLine), { excludeTestServices: true })((it) => {
-    it.effect("lists the waiting image requests, and waives or charges each request once", () =>
+    it.effect("waives or charges each waiting image request once", () =>
       Effect.gen(function* () {
         expect(yield* review("list")).toMatchObject({ code: 0, stdout: "No image request waits for a review.\n" })
         expect((yield* review("list", "--all")).stdout).toBe("No reviews.\n")
@@ -93,7 +93,7 @@ describe("tollgate images review", () => {
       })
     )
 
-    it.effect("refuses to charge more than the balance, and to resolve an unknown request", () =>
+    it.effect("refuses to charge more than the balance", () =>
       Effect.gen(function* () {
         const { id } = yield* aReview("abandoned")
         const poor = yield* review("charge", id, "--usd-micro", "1000", "--reason", "x", "--json")

@@ -18,7 +18,7 @@ describe("readJson", () => {
     )
   })
 
-  it("rejects the damaged texts that JSON.parse rejects, and no other text except for a repeated member", () => {
+  it("rejects the damaged texts that JSON.parse rejects", () => {
     const valid = '{"a": [1, -2.5e3, true, null, "x\\n\\u00e9"], "b": {"c": {}}, "d": []}'
     const damaged = FastCheck.tuple(
       FastCheck.nat(valid.length),
@@ -59,12 +59,14 @@ describe("readJson", () => {
     expect(mistake('[{"a": 1}, {"a": {"a": 2}}]')).toEqual([{ a: 1 }, { a: { a: 2 } }])
   })
 
-  it("reads a long list and a long string, and finds the mistake in a deeply nested text", () => {
+  it("reads a long list and a long string", () => {
     const many = `[${'{"name": "model", "price": 1},'.repeat(100_000)}0]`
     const long = JSON.stringify("\u0085é\n".repeat(600_000))
-    const deep = "[".repeat(1_000_000)
     expect(Either.isRight(readJson(many))).toBe(true)
     expect(Either.isRight(readJson(long))).toBe(true)
-    expect(mistake(deep)).toBe("1:1000001: the document is incomplete")
+  })
+
+  it("finds the mistake in a deeply nested text", () => {
+    expect(mistake("[".repeat(1_000_000))).toBe("1:1000001: the document is incomplete")
   })
 })

@@ -21,7 +21,7 @@ const aKey = (email: string, name: string) =>
 
 describe("tollgate keys", () => {
   layer(commandLine, { excludeTestServices: true })((it) => {
-    it.effect("creates a key whose secret matches the stored digest, and does not store the secret", () =>
+    it.effect("stores the digest of a key's secret", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* tollgate("users", "create", "ada@example.com")
@@ -55,7 +55,7 @@ describe("tollgate keys", () => {
       })
     )
 
-    it.effect("prints the secret and a curl command with it when it creates a key, and does not list the secret", () =>
+    it.effect("prints the secret of a new key", () =>
       Effect.gen(function* () {
         yield* tollgate("users", "create", "grace@example.com")
         const before = yield* tollgate("keys", "create", "--user", "grace@example.com", "--name", "first")
@@ -80,7 +80,7 @@ describe("tollgate keys", () => {
       })
     )
 
-    it.effect("lists the newest key first, and revokes a key once", () =>
+    it.effect("lists the newest key first", () =>
       Effect.gen(function* () {
         yield* tollgate("users", "create", "linus@example.com")
         const none = yield* tollgate("keys", "list", "--user", "linus@example.com", "--json")
@@ -103,7 +103,7 @@ describe("tollgate keys", () => {
       })
     )
 
-    it.effect("sets, changes and shows the limits of a key, and removes one of them", () =>
+    it.effect("sets, changes and shows the limits of a key", () =>
       Effect.gen(function* () {
         yield* tollgate("users", "create", "barbara@example.com")
         yield* tollgate("catalog", "apply", aCatalogFile())
@@ -158,7 +158,7 @@ describe("tollgate keys", () => {
       })
     )
 
-    it.effect("refuses unknown users and keys, and invalid ids and names", () =>
+    it.effect("refuses unknown users and keys", () =>
       Effect.gen(function* () {
         const unknown = "01890000-0000-7000-8000-000000000000"
         expect(yield* tollgate("keys", "revoke", unknown, "--yes")).toMatchObject({ code: 3 })
@@ -171,7 +171,7 @@ describe("tollgate keys", () => {
       })
     )
 
-    it.effect("requires --yes to revoke a key when stdin is not a terminal", () =>
+    it.effect("requires --yes to revoke a key without a terminal", () =>
       Effect.gen(function* () {
         const refused = yield* tollgate("keys", "revoke", "01890000-0000-7000-8000-000000000000")
         expect(refused).toMatchObject({ code: 2, stdout: "" })

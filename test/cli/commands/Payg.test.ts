@@ -11,7 +11,7 @@ const credit = (email: string, usdMicro: string, operationId: string, ...more: R
 
 describe("tollgate payg credit", () => {
   layer(commandLine, { excludeTestServices: true })((it) => {
-    it.effect("credits once per operation id, even if the command is repeated", () =>
+    it.effect("credits once per operation id", () =>
       Effect.gen(function* () {
         yield* tollgate("users", "create", "ada@example.com")
         const first = yield* credit("ada@example.com", "12345678", "op-1", "--json")
@@ -41,7 +41,7 @@ describe("tollgate payg credit", () => {
       })
     )
 
-    it.effect("refuses an operation id that another credit used, and an unknown user", () =>
+    it.effect("refuses an operation id that another credit used", () =>
       Effect.gen(function* () {
         yield* tollgate("users", "create", "grace@example.com")
         yield* credit("grace@example.com", "5", "used")
@@ -53,7 +53,7 @@ describe("tollgate payg credit", () => {
       })
     )
 
-    it.effect("refuses an amount that is not positive, too large, or not a plain whole number", () =>
+    it.effect("refuses an amount that is not a positive whole number", () =>
       Effect.gen(function* () {
         for (const amount of ["0", "-1", "1.5", "1e6", "0x10", "", " 1", "１", "1000000000001", "9".repeat(40)]) {
           expect(yield* credit("ada@example.com", amount, "odd"), amount).toMatchObject({ code: 2, stdout: "" })
@@ -61,7 +61,7 @@ describe("tollgate payg credit", () => {
       })
     )
 
-    it.effect("requires an operation id of at most 128 characters, and a reason that is not blank", () =>
+    it.effect("requires an operation id and a reason", () =>
       Effect.gen(function* () {
         const bare = ["payg", "credit", "--user", "ada@example.com", "--usd-micro", "5"]
         expect(yield* tollgate(...bare, "--operation-id", "x")).toMatchObject({ code: 2 })

@@ -14,7 +14,6 @@ import { layer as commandLine } from "../CommandLine.ts"
 
 export const layer = Layer.provideMerge(Layer.mergeAll(PgResellers.layer, PgTopUpOrders.layer), commandLine)
 
-/** Creates a reseller that waits for a review. */
 export const signedUp = (email: string) => Programme.anApplicant(Email.make(email))
 
 /** Creates an unpaid order of ten USD, to be paid in rupiah by QRIS. */
@@ -31,8 +30,7 @@ export const orderedQris = (resellerId: ResellerId) =>
   )
 
 /**
- * Creates an order of ten USD, to be paid on BNB Smart Chain, and records a received amount. Credits the order if the
- * amount is sufficient.
+ * Creates an order of ten USD, to be paid on BNB Smart Chain, and credits it if the received amount suffices.
  */
 export const orderedBep20 = (resellerId: ResellerId, arrivedUsdMicro: bigint) =>
   Effect.gen(function* () {

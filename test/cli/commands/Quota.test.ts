@@ -12,7 +12,7 @@ const adjust = (reseller: string, usdMicro: string, operationId: string, ...more
 
 describe("tollgate quota adjust", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("adds and deducts quota once per operation id, even if the command is repeated", () =>
+    it.effect("adds and deducts quota once per operation id", () =>
       Effect.gen(function* () {
         yield* Programme.signedUp("ada@example.com")
         const added = yield* adjust("ada@example.com", "12345678", "op-1", "--json")
@@ -45,7 +45,7 @@ describe("tollgate quota adjust", () => {
       })
     )
 
-    it.effect("refuses a deduction above the quota with exit code 3, and changes no balance", () =>
+    it.effect("refuses a deduction above the quota", () =>
       Effect.gen(function* () {
         yield* Programme.signedUp("poor@example.com")
         yield* adjust("poor@example.com", "5", "poor-1")
@@ -58,7 +58,7 @@ describe("tollgate quota adjust", () => {
       })
     )
 
-    it.effect("refuses an operation id that another change used, and an unknown reseller", () =>
+    it.effect("refuses an operation id that another change used", () =>
       Effect.gen(function* () {
         yield* Programme.signedUp("grace@example.com")
         yield* adjust("grace@example.com", "5", "used")
@@ -69,7 +69,7 @@ describe("tollgate quota adjust", () => {
       })
     )
 
-    it.effect("refuses an amount that is 0, too large, or not a plain whole number", () =>
+    it.effect("refuses an amount that is 0 or not a whole number", () =>
       Effect.gen(function* () {
         for (const amount of [
           "0",

@@ -7,7 +7,7 @@ import { layer as commandLine, documentOf, tollgate } from "../CommandLine.ts"
 
 describe("tollgate rankings", () => {
   layer(Layer.provideMerge(Stores.stores, commandLine), { excludeTestServices: true })((it) => {
-    it.effect("rebuild: rebuilds the sums of usage, and reports how many sums were wrong", () =>
+    it.effect("rebuild corrects wrong sums of usage", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         expect(yield* tollgate("rankings", "rebuild")).toEqual({

@@ -41,7 +41,7 @@ describe("the lists of a reseller on the command line", () => {
       })
     )
 
-    it.effect("show daily sums of usage, and export settled requests as CSV", () =>
+    it.effect("show daily sums of usage", () =>
       Effect.gen(function* () {
         const { resellerId, settled, userId } = yield* aLedger
         const sums = yield* tollgate("usage", "show", "--reseller", resellerId, "--json")
@@ -62,7 +62,7 @@ describe("the lists of a reseller on the command line", () => {
       })
     )
 
-    it.effect("refuse a wrong date and a wrong range, and require --user or --reseller", () =>
+    it.effect("require --user or --reseller", () =>
       Effect.gen(function* () {
         const { resellerId } = yield* aLedger
         for (const args of [

@@ -6,7 +6,7 @@ import * as Programme from "./Programme.ts"
 
 describe("tollgate resellers", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("lists the newest reseller first, and filters by status", () =>
+    it.effect("lists the newest reseller first", () =>
       Effect.gen(function* () {
         expect((yield* tollgate("resellers", "list")).stdout).toBe("No resellers.\n")
         expect((yield* tollgate("resellers", "list", "--json")).stdout).toBe("[]\n")
@@ -33,34 +33,32 @@ describe("tollgate resellers", () => {
       })
     )
 
-    it.effect(
-      "changes the status of a reseller that the id or the email names, and records actor and reason in the audit log",
-      () =>
-        Effect.gen(function* () {
-          const { id } = yield* Programme.signedUp("reviewed@example.com")
-          const before = (yield* audited).length
-          const statusAfter = (review: string, name: string, ...more: ReadonlyArray<string>) =>
-            Effect.map(tollgate("resellers", review, name, ...more, "--json"), (printed) => {
-              expect(printed, printed.stderr).toMatchObject({ code: 0 })
-              return (documentOf(printed) as { status: string }).status
-            })
-          expect(yield* statusAfter("reject", "reviewed@example.com")).toBe("rejected")
-          expect(yield* statusAfter("approve", id, "--reason", "ticket 7")).toBe("active")
-          expect(yield* statusAfter("suspend", " REVIEWED@example.com")).toBe("suspended")
-          expect(yield* statusAfter("reactivate", id.toUpperCase())).toBe("active")
-          expect(yield* statusAfter("reactivate", id)).toBe("active")
-          const actor = userInfo().username
-          expect((yield* audited).slice(before)).toMatchObject([
-            { actor, action: "reseller.reject", reason: "cli: resellers reject" },
-            { actor, action: "reseller.approve", reason: "ticket 7" },
-            { actor, action: "reseller.suspend", reason: "cli: resellers suspend" },
-            { actor, action: "reseller.reactivate", reason: "cli: resellers reactivate" }
-          ])
-          const suspended = yield* tollgate("resellers", "suspend", id)
-          expect(suspended.stdout).toBe(
-            "reviewed@example.com is suspended: its login tokens no longer work. Undo with: tollgate resellers reactivate reviewed@example.com\n"
-          )
-        })
+    it.effect("changes the status of a reseller and records the actor", () =>
+      Effect.gen(function* () {
+        const { id } = yield* Programme.signedUp("reviewed@example.com")
+        const before = (yield* audited).length
+        const statusAfter = (review: string, name: string, ...more: ReadonlyArray<string>) =>
+          Effect.map(tollgate("resellers", review, name, ...more, "--json"), (printed) => {
+            expect(printed, printed.stderr).toMatchObject({ code: 0 })
+            return (documentOf(printed) as { status: string }).status
+          })
+        expect(yield* statusAfter("reject", "reviewed@example.com")).toBe("rejected")
+        expect(yield* statusAfter("approve", id, "--reason", "ticket 7")).toBe("active")
+        expect(yield* statusAfter("suspend", " REVIEWED@example.com")).toBe("suspended")
+        expect(yield* statusAfter("reactivate", id.toUpperCase())).toBe("active")
+        expect(yield* statusAfter("reactivate", id)).toBe("active")
+        const actor = userInfo().username
+        expect((yield* audited).slice(before)).toMatchObject([
+          { actor, action: "reseller.reject", reason: "cli: resellers reject" },
+          { actor, action: "reseller.approve", reason: "ticket 7" },
+          { actor, action: "reseller.suspend", reason: "cli: resellers suspend" },
+          { actor, action: "reseller.reactivate", reason: "cli: resellers reactivate" }
+        ])
+        const suspended = yield* tollgate("resellers", "suspend", id)
+        expect(suspended.stdout).toBe(
+          "reviewed@example.com is suspended: its login tokens no longer work. Undo with: tollgate resellers reactivate reviewed@example.com\n"
+        )
+      })
     )
 
     it.effect("refuses a change that does not apply to the current status", () =>

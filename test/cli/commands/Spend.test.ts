@@ -20,7 +20,6 @@ const sums = {
   operator_loss_usd_micro: "0.004"
 }
 
-/** Returns the model, the reseller and the settlement day of a ledger. */
 const namesOf = ({ modelId, resellerId, settled }: Effect.Effect.Success<typeof aLedger>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -32,7 +31,7 @@ const namesOf = ({ modelId, resellerId, settled }: Effect.Effect.Success<typeof 
 
 describe("tollgate spend report", () => {
   layer(Layer.provideMerge(Stores.stores, commandLine), { excludeTestServices: true })((it) => {
-    it.effect("shows the spending of customers by day, by model, or by reseller and day", () =>
+    it.effect("shows the spending by day, model or reseller", () =>
       Effect.gen(function* () {
         expect((yield* tollgate("spend", "report")).stdout).toMatch(/^No settled requests from /)
         const [one, other] = [yield* aLedger, yield* aLedger]
@@ -66,7 +65,7 @@ describe("tollgate spend report", () => {
       })
     )
 
-    it.effect("counts a customer of several resellers at the reseller with the oldest link", () =>
+    it.effect("counts a customer at the reseller with the oldest link", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const [one, other] = [yield* aLedger, yield* aLedger]
@@ -96,19 +95,17 @@ describe("tollgate spend report", () => {
       })
     )
 
-    it.effect(
-      "refuses unknown or repeated dimensions, a range of more than 92 days, and --csv together with --json",
-      () =>
-        Effect.gen(function* () {
-          for (const args of [
-            ["--by", "customer"],
-            ["--by", "day,day"],
-            ["--from", "2020-01-01"],
-            ["--csv", "--json"]
-          ]) {
-            expect(yield* tollgate("spend", "report", ...args)).toMatchObject({ code: 2 })
-          }
-        })
+    it.effect("refuses unknown or repeated dimensions", () =>
+      Effect.gen(function* () {
+        for (const args of [
+          ["--by", "customer"],
+          ["--by", "day,day"],
+          ["--from", "2020-01-01"],
+          ["--csv", "--json"]
+        ]) {
+          expect(yield* tollgate("spend", "report", ...args)).toMatchObject({ code: 2 })
+        }
+      })
     )
   })
 })

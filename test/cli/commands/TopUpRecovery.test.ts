@@ -1,6 +1,6 @@
 /**
- * Tests the commands for the time after a restore of the database (docs/backup.md). An export is a file of transactions
- * from the dashboard of a payment provider.
+ * The commands for the time after a restore of the database (docs/backup.md). An export is a file of transactions from
+ * the dashboard of a payment provider.
  */
 import { mkdtempSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -64,7 +64,7 @@ describe("tollgate topups, after a restore", () => {
       })
     )
 
-    it.scoped("skips three deposit addresses, and finds a deposit at one of them", () =>
+    it.scoped("finds a deposit at a skipped address", () =>
       Effect.gen(function* () {
         const { baseUrl, get, post } = yield* startedSimulator()
         Object.assign(process.env, { PAYMENTS_SIMULATOR: "on", PAYMENTS_SIM_PORT: new URL(baseUrl).port })
@@ -95,7 +95,7 @@ describe("tollgate topups, after a restore", () => {
       })
     )
 
-    it.effect("refuses an empty range, a range that is too large, and a wrong count", () =>
+    it.effect("refuses an empty or too large range", () =>
       Effect.gen(function* () {
         expect(yield* tollgate("topups", "deposits", "--from", "5", "--to", "4")).toMatchObject({ code: 2 })
         expect(yield* tollgate("topups", "deposits", "--from", "0", "--to", "10000")).toMatchObject({ code: 2 })

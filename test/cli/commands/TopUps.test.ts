@@ -13,7 +13,6 @@ import { startedSimulator, textOf } from "../../support/SimulatedPayments.ts"
 import { A_TIME, documentOf, tollgate } from "../CommandLine.ts"
 import * as Programme from "./Programme.ts"
 
-/** Starts the simulator, and configures the commands of this process to use it. */
 const simulator = Effect.tap(startedSimulator(), ({ baseUrl }) =>
   Effect.sync(() => Object.assign(process.env, { PAYMENTS_SIMULATOR: "on", PAYMENTS_SIM_PORT: new URL(baseUrl).port }))
 )
@@ -44,7 +43,7 @@ const ordered = (reseller: Reseller, simulatorUrl: string) => {
 
 describe("tollgate topups", () => {
   layer(Layer.provideMerge(PgDatabase.layer, Programme.layer), { excludeTestServices: true })((it) => {
-    it.effect("lists the newest order first, and filters by reseller and status", () =>
+    it.effect("lists the newest order first", () =>
       Effect.gen(function* () {
         const none = yield* tollgate("topups", "list")
         expect(none, none.stderr).toMatchObject({ code: 0, stdout: "No orders found.\n" })
@@ -67,7 +66,7 @@ describe("tollgate topups", () => {
       })
     )
 
-    it.effect("shows an order by id or number, with the fields that only operators see", () =>
+    it.effect("shows an order by id or number", () =>
       Effect.gen(function* () {
         const { id: resellerId } = yield* Programme.signedUp("shown@example.com")
         const order = yield* Programme.orderedBep20(resellerId, 4_000_000n)
@@ -116,7 +115,7 @@ describe("tollgate topups", () => {
       })
     )
 
-    it.scoped("refreshes an order from its provider, and credits the order when it is paid", () =>
+    it.scoped("credits an order that its provider reports as paid", () =>
       Effect.gen(function* () {
         const { baseUrl, post } = yield* simulator
         const reseller = yield* Programme.signedUp("payer@example.com")
@@ -143,7 +142,7 @@ describe("tollgate topups", () => {
       })
     )
 
-    it.scoped("shows a later payment of a credited order as an excess, but does not credit it", () =>
+    it.scoped("shows a later payment of a credited order as an excess", () =>
       Effect.gen(function* () {
         const { baseUrl, post } = yield* simulator
         const reseller = yield* Programme.signedUp("twice@example.com")
@@ -181,7 +180,7 @@ describe("tollgate topups", () => {
       })
     )
 
-    it.scoped("reports the number of orders that could not be refreshed, and exits with 1", () =>
+    it.scoped("reports the number of orders that could not be refreshed", () =>
       Effect.gen(function* () {
         const { baseUrl, post } = yield* simulator
         const reseller = yield* Programme.signedUp("silent@example.com")
@@ -196,7 +195,7 @@ describe("tollgate topups", () => {
       })
     )
 
-    it.effect("shows the stored order when its provider is not configured, and exits with 1", () =>
+    it.effect("shows the stored order when its provider is not configured", () =>
       Effect.gen(function* () {
         const { id } = yield* Programme.signedUp("away@example.com")
         const order = yield* Programme.orderedQris(id)
@@ -207,7 +206,7 @@ describe("tollgate topups", () => {
       })
     )
 
-    it.effect("refuses incomplete payment settings for reconcile, and ignores them for list", () =>
+    it.effect("refuses incomplete payment settings for reconcile", () =>
       Effect.gen(function* () {
         process.env.TRIPAY_API_KEY = "hunter2"
         const reconcile = yield* tollgate("topups", "reconcile", "--json")

@@ -6,7 +6,7 @@ import { A_TIME, AN_ID, audited, layer as commandLine, documentOf, tollgate } fr
 
 describe("tollgate users", () => {
   layer(commandLine, { excludeTestServices: true })((it) => {
-    it.effect("creates a user, and records actor and reason in the audit log", () =>
+    it.effect("creates a user and records the actor", () =>
       Effect.gen(function* () {
         const created = yield* tollgate("users", "create", " Ada@Example.com ", "--json")
         expect(created).toMatchObject({ code: 0, stderr: "" })
@@ -27,7 +27,7 @@ describe("tollgate users", () => {
       })
     )
 
-    it.effect("refuses a duplicate email and an invalid email", () =>
+    it.effect("refuses a duplicate email", () =>
       Effect.gen(function* () {
         yield* tollgate("users", "create", "twice@example.com")
         const again = yield* tollgate("users", "create", "TWICE@example.com")
@@ -41,7 +41,7 @@ describe("tollgate users", () => {
       })
     )
 
-    it.effect("shows the balances of a user, without subtracting open holds", () =>
+    it.effect("shows the balances of a user without subtracting open holds", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const created = documentOf(yield* tollgate("users", "create", "rich@example.com", "--json"))
@@ -73,7 +73,7 @@ describe("tollgate users", () => {
       })
     )
 
-    it.effect("lists users, newest first, and filters them by status or by a part of the email", () =>
+    it.effect("lists the newest user first", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         for (const email of ["list-a@example.com", "list-b@example.com"]) yield* tollgate("users", "create", email)

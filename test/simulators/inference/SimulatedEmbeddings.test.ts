@@ -19,14 +19,14 @@ const vectorsOf = async (params: Partial<OpenAI.EmbeddingCreateParams>) => {
 }
 
 describe("simulated embeddings", () => {
-  it("are equal for equal inputs, and have the Euclidean length 1", async () => {
+  it("are equal for equal inputs", async () => {
     const [hello, world, again] = await vectorsOf({ input: ["hello", "world", "hello"] })
     expect(hello).toEqual(again)
     expect(hello).not.toEqual(world)
     expect(Math.hypot(...(hello ?? []))).toBeCloseTo(1, 5)
   })
 
-  it("are the same vectors in base64, the default of the client, and as numbers", async () => {
+  it("are the same vectors in base64 and as numbers", async () => {
     expect(await vectorsOf({})).toEqual(await vectorsOf({ encoding_format: "float" }))
   })
 

@@ -32,7 +32,7 @@ const textOf = ({ content }: Anthropic.Message) =>
   content.flatMap((block) => (block.type === "text" ? block.text : [])).join("")
 
 describe("a simulated message", () => {
-  it("repeats the prompt, states that it is a simulation, and reports the number of its tokens", async () => {
+  it("repeats the prompt and states that it is a simulation", async () => {
     const { data, response } = await client.messages.create(hello).withResponse()
     expect(response.headers.get("x-simulated-upstream")).toBe("true")
     expect(textOf(data)).toContain("simulation")
@@ -44,7 +44,7 @@ describe("a simulated message", () => {
     expect(data.usage.input_tokens).toBeGreaterThan(4)
   })
 
-  it("streams the same text in small pieces, and reports the same usage", async () => {
+  it("streams the same text in small pieces", async () => {
     const plain = await client.messages.create(hello)
     const events: Array<Anthropic.RawMessageStreamEvent> = []
     const stream = client.messages.stream(hello).on("streamEvent", (event) => events.push(event))
@@ -54,14 +54,14 @@ describe("a simulated message", () => {
     expect(events.at(-1)?.type).toBe("message_stop")
   })
 
-  it("stops at the requested token limit and reports that it was cut", async () => {
+  it("stops at the requested token limit", async () => {
     const message = await client.messages.create({ ...hello, max_tokens: 7 })
     expect(message.stop_reason).toBe("max_tokens")
     expect(message.usage.output_tokens).toBeLessThanOrEqual(7)
     expect(message.usage.output_tokens).toBe(countTokens(textOf(message)))
   })
 
-  it("contains reasoning before its text if the request enables reasoning", async () => {
+  it("contains reasoning before its text if the request enables it", async () => {
     const request = { ...hello, thinking: { type: "adaptive" as const } }
     const plain = await client.messages.create(request)
     const streamed = await client.messages.stream(request).finalMessage()
@@ -72,7 +72,7 @@ describe("a simulated message", () => {
     expect(streamed.usage).toEqual(plain.usage)
   })
 
-  it("calls the required tool with the required input, in whole and streamed responses", async () => {
+  it("calls the required tool with the required input", async () => {
     for (const tool_choice of [{ type: "any" as const }, { type: "tool" as const, name: "get_weather" }]) {
       const request = { ...hello, tools: [weather], tool_choice }
       const plain = await client.messages.create(request)
@@ -90,7 +90,7 @@ describe("a simulated message", () => {
     expect(content[0]?.type).toBe("text")
   })
 
-  it("calls a tool that the user names, and contains text after the tool result", async () => {
+  it("calls a tool that the user names", async () => {
     const please = {
       role: "user" as const,
       content: [
@@ -112,7 +112,7 @@ describe("a simulated message", () => {
     expect((await client.messages.create({ ...hello, messages, tools })).content[0]?.type).toBe("text")
   })
 
-  it("repeats the last text of the user, and not the texts that the client inserted", async () => {
+  it("repeats the last text of the user", async () => {
     const parts = ["<reminder>It is Friday.</reminder>", "Good evening"].map((text) => ({
       type: "text" as const,
       text
@@ -144,7 +144,7 @@ describe("a simulated message", () => {
     expect(unmarked.usage.cache_read_input_tokens).toBe(0)
   })
 
-  it("is refused if the request is invalid, with an error that the Anthropic client can read", async () => {
+  it("is refused if the request is invalid", async () => {
     const refused = async (members: object) =>
       await client.messages.create({ ...hello, ...members }).then(
         () => undefined,

@@ -13,33 +13,31 @@ const charge = (order_id: string) => ({
 })
 
 describe("a fault of the simulator", () => {
-  it.scopedLive(
-    "replaces the responses of every provider, but no other responses, with an error status or an HTML page",
-    () =>
-      Effect.gen(function* () {
-        const simulator = yield* startedSimulator()
-        expect((yield* simulator.get("/fault")).body).toEqual({ mode: "none", provider: "all" })
-        for (const [mode, status] of [
-          ["503", 503],
-          ["429", 429],
-          ["html", 200]
-        ]) {
-          expect((yield* simulator.post("/fault", { mode })).body).toEqual({ mode, provider: "all" })
-          for (const wire of WIRES) {
-            const faulty = yield* simulator.get(wire)
-            expect(faulty.status).toBe(status)
-            expect(faulty.headers.get("x-payment-simulator")).toBe("true")
-            expect(faulty.headers.get("retry-after")).toBe(mode === "429" ? "1" : null)
-            if (mode === "html") expect(faulty.text).toContain("<h1>")
-          }
-          expect((yield* simulator.get("/payments")).status).toBe(200)
+  it.scopedLive("replaces the responses of every provider", () =>
+    Effect.gen(function* () {
+      const simulator = yield* startedSimulator()
+      expect((yield* simulator.get("/fault")).body).toEqual({ mode: "none", provider: "all" })
+      for (const [mode, status] of [
+        ["503", 503],
+        ["429", 429],
+        ["html", 200]
+      ]) {
+        expect((yield* simulator.post("/fault", { mode })).body).toEqual({ mode, provider: "all" })
+        for (const wire of WIRES) {
+          const faulty = yield* simulator.get(wire)
+          expect(faulty.status).toBe(status)
+          expect(faulty.headers.get("x-payment-simulator")).toBe("true")
+          expect(faulty.headers.get("retry-after")).toBe(mode === "429" ? "1" : null)
+          if (mode === "html") expect(faulty.text).toContain("<h1>")
         }
-        yield* simulator.post("/fault", { mode: "none" })
-        expect((yield* simulator.get("/nowpayments/v1/status")).body).toEqual({ message: "OK" })
-      })
+        expect((yield* simulator.get("/payments")).status).toBe(200)
+      }
+      yield* simulator.post("/fault", { mode: "none" })
+      expect((yield* simulator.get("/nowpayments/v1/status")).body).toEqual({ message: "OK" })
+    })
   )
 
-  it.scopedLive("of the mode `hang` or `reset` loses the response after the provider has processed the request", () =>
+  it.scopedLive("of the mode `hang` or `reset` loses the response of a processed request", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       yield* simulator.post("/fault", { mode: "reset" })
@@ -65,7 +63,7 @@ describe("a fault of the simulator", () => {
     })
   )
 
-  it.scopedLive("is refused and changes nothing if its mode or provider is unknown", () =>
+  it.scopedLive("is refused if its mode or provider is unknown", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       for (const wrong of [{ mode: "slow" }, { mode: "503", provider: "stripe" }, {}, "no JSON"]) {

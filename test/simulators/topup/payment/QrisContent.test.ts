@@ -14,7 +14,7 @@ const fieldsOf = (content: string): ReadonlyMap<string, string> => {
 }
 
 describe("a QRIS text of the simulator", () => {
-  it("has the fields of a dynamic rupiah code with the amount, and is marked as not real", () => {
+  it("has the fields of a dynamic rupiah code with the amount", () => {
     const fields = fieldsOf(qrisContent(105_000n, "0123456789012345678901234567890123456789"))
     expect([...fields.keys()]).toEqual(["00", "01", "26", "52", "53", "54", "58", "59", "60", "62", "63"])
     const valued = { "00": "01", "01": "12", "52": "0000", "53": "360", "54": "105000", "58": "ID" }
