@@ -1,6 +1,6 @@
 /**
- * The corpus contains inputs that are kept: inputs that showed a fault, and inputs that reach code which other inputs do
- * not reach. `npm test` checks every input of the corpus, and both engines change these inputs.
+ * The corpus keeps inputs that showed a fault or reached new code. `npm test` checks every input of the corpus, and both
+ * engines change these inputs.
  */
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -15,7 +15,6 @@ export interface CorpusEntry {
   readonly bytes: Buffer
 }
 
-/** Returns the kept inputs of a target. */
 export const readCorpus = (target: string): ReadonlyArray<CorpusEntry> => {
   const folder = join(CORPUS, target)
   if (!existsSync(folder)) return []
@@ -24,7 +23,6 @@ export const readCorpus = (target: string): ReadonlyArray<CorpusEntry> => {
     .map((name) => ({ name, bytes: readFileSync(join(folder, name)) }))
 }
 
-/** Writes an input to the folder of found inputs, and returns its path. */
 export const saveInput = (target: string, kind: "finding" | "reached", bytes: Buffer): string => {
   const folder = join(FOUND, target)
   mkdirSync(folder, { recursive: true })

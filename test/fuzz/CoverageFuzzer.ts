@@ -1,10 +1,9 @@
 /**
- * Runs a target with inputs that are guided by coverage: an input that reaches code which no earlier input has reached
- * joins the pool, and most later inputs are changed copies of inputs in the pool. V8 reports the coverage of blocks
- * (CONTRIBUTING.md, Fuzzing).
+ * Runs a target with inputs that are guided by coverage: an input that reaches new code joins the pool, and most later
+ * inputs are changed copies of inputs in the pool (CONTRIBUTING.md, Fuzzing).
  *
- * Reading the coverage takes milliseconds, so it is read once for many inputs. Only if a batch has reached new code, its
- * inputs are checked again one by one, to find the input that reached it.
+ * Reading the coverage takes milliseconds, so it is read once for each batch. Only if a batch has reached new code, its
+ * inputs are checked again one by one.
  */
 import { Session } from "node:inspector"
 import { FastCheck } from "effect"
@@ -63,7 +62,6 @@ class Coverage {
 export interface GuidedRun extends FuzzRun {
   /** The inputs that reached new code, without the corpus. */
   readonly reached: ReadonlyArray<Buffer>
-  /** The number of blocks of code that were reached. */
   readonly blocks: number
 }
 
@@ -114,10 +112,7 @@ const firstFinding = async (check: Check, batch: ReadonlyArray<Buffer>): Promise
   return undefined
 }
 
-/**
- * Makes changed copies of inputs in the pool. Newer inputs are chosen more often. Some of the new inputs are two inputs
- * of the pool, joined.
- */
+/** Prefers newer inputs of the pool. Some of the new inputs are two inputs of the pool, joined. */
 const nextBatch = (
   { words, grammar }: FuzzTarget,
   pool: ReadonlyArray<Buffer>,

@@ -9,7 +9,7 @@ import { targets } from "./Targets.ts"
 const SEED = 20_261_122
 
 describe.each(targets.map((target) => [target.name, target] as const))("the fuzz target %s", (name, target) => {
-  it("finds no fault in the inputs of the corpus and in random inputs", { timeout: 60_000 }, async () => {
+  it("finds no fault in the corpus and in random inputs", { timeout: 60_000 }, async () => {
     const open = await target.open()
     try {
       for (const { name: entry, bytes } of readCorpus(name)) {
@@ -46,7 +46,7 @@ describe("a planted fault", () => {
 })
 
 describe("a run that is guided by coverage", () => {
-  it("keeps inputs that reach new code, and counts the blocks of code that were reached", async () => {
+  it("keeps inputs that reach new code", async () => {
     const base = targets.find(({ name }) => name === "catalog-files") as FuzzTarget
     const open = await base.open()
     const run = await guidedRun({ ...base, open: pure(() => {}) }, open, SEED, (inputs) => inputs >= 600)

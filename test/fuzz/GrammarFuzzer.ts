@@ -1,6 +1,6 @@
 /**
- * Runs a target with random inputs of its grammar and its corpus. FastCheck makes the inputs. An input that shows a fault
- * is made smaller by removing bytes from it, as long as a fault remains.
+ * Runs a target with random inputs of its grammar and its corpus. An input that shows a fault is made smaller, as long as
+ * a fault remains.
  */
 import { FastCheck } from "effect"
 import { type Check, type FuzzTarget, inputsOf, type OpenTarget } from "./Target.ts"
@@ -15,7 +15,7 @@ export interface FuzzRun {
   readonly finding: Finding | undefined
 }
 
-/** Checks this number of inputs. Ends at the first finding. The same seed makes the same inputs. */
+/** Ends at the first finding. The same seed makes the same inputs. */
 export const grammarRun = async (
   target: FuzzTarget,
   { check }: OpenTarget,
@@ -33,7 +33,6 @@ export const grammarRun = async (
   return { inputs: checked, finding: await smallest(check, input, messageOf(details.errorInstance)) }
 }
 
-/** The maximum number of tries to make an input smaller. */
 const MAX_TRIES = 500
 
 /** Removes ranges, from large to small, while the input shows a fault. A smaller input can show another fault. */

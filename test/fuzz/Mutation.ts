@@ -1,6 +1,6 @@
 /**
- * Defines the changes of an input: bytes are removed, doubled, exchanged, replaced or inserted. Also cuts an input into
- * pieces, at positions that depend only on the input, so that a finding can be reproduced from the input alone.
+ * Defines the changes of an input, and cuts an input into pieces at positions that depend only on the input, so that a
+ * finding can be reproduced from the input alone.
  */
 import { FastCheck } from "effect"
 
@@ -94,7 +94,6 @@ export const changed = (input: Buffer, { kind, at, length, to, bytes }: Change):
   return Buffer.concat(parts[kind]).subarray(0, MAX_BYTES)
 }
 
-/** Cuts an input into pieces at random positions. The positions depend only on the input and on `variant`. */
 export const piecesOf = (input: Buffer, variant = 0): ReadonlyArray<Buffer> => {
   const random = randomOf(input, variant)
   const pieces: Array<Buffer> = []

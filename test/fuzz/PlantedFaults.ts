@@ -1,6 +1,5 @@
 /**
- * A planted fault is a target whose subject has one known fault. A test checks that each fault is found, which shows that
- * the target can fail.
+ * A planted fault is a target whose subject has one known fault. Its detection shows that the target can fail.
  */
 import { readSource } from "@tollgate/adapters-http/images/SourceHeader"
 import { faultOf as faultOfQris } from "@tollgate/adapters-upstream/topup/wire/Qris"
@@ -31,7 +30,6 @@ const streamed = (protocol: StreamedProtocol, about: string, change: (subject: S
   target: streamTarget(protocol, change(streamSubjects[protocol]))
 })
 
-/** Changes the result of a translator for each event. */
 const translating =
   (change: (translation: ReturnType<ReturnType<StreamSubject["translator"]>["translate"]>) => typeof translation) =>
   (subject: StreamSubject): StreamSubject => ({

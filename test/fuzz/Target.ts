@@ -28,7 +28,6 @@ export interface FuzzTarget {
   readonly words: ReadonlyArray<string>
   /** The number of random inputs that `npm test` checks. */
   readonly testInputs: number
-  /** Starts the services that the target needs. */
   readonly open: () => Promise<OpenTarget>
 }
 
@@ -45,12 +44,11 @@ export const inputsOf = ({ name, grammar, words }: FuzzTarget): FastCheck.Arbitr
   )
 }
 
-/** Throws a finding unless the condition is true. */
 export function must(condition: boolean, finding: string): asserts condition {
   if (!condition) throw new Error(finding)
 }
 
-/** Throws a finding unless both values have the same JSON text. */
+/** Compares the JSON texts of the values. */
 export const mustEqual = (found: unknown, expected: unknown, what: string): void => {
   const [left, right] = [JSON.stringify(found), JSON.stringify(expected)]
   if (left !== right) throw new Error(`${what}: ${shown(left)} instead of ${shown(right)}`)

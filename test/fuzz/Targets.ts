@@ -33,8 +33,6 @@ export const targets: ReadonlyArray<FuzzTarget> = [
   credentialsTarget(credentialsSubject),
   depositAddressTarget(depositAddressSubject),
   catalogTarget(parseCatalogFile),
-  // The target starts a whole gateway. Its subject can change the text that the client receives, which plants a fault;
-  // this subject changes nothing.
   relayTarget((received) => received),
   httpTarget(exchange)
 ]

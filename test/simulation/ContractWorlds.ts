@@ -35,12 +35,8 @@ export interface HeldLock {
 export interface World {
   readonly log: Array<string>
   readonly driver: Driver
-  /** Runs the work of one step to its end. */
   readonly step: <A>(work: () => Promise<A>) => Promise<A>
-  /**
-   * Starts work while another session holds a lock, and then releases the lock: in Postgres when the work waits or has
-   * ended, in the model when the work has ended or 300 ms have passed.
-   */
+  /** Starts work while another session holds a lock, and then releases the lock. */
   readonly stepThatWaits: <A>(work: () => Promise<A>, held: HeldLock, credits: bigint) => Promise<A>
   readonly lock: (table: "account" | "open_request", id: string) => Promise<HeldLock>
   readonly rows: () => Promise<string>
@@ -192,7 +188,6 @@ export const modelWorld = (seed: number): ModelWorld => {
   const run = async (isOver: () => boolean, millis: number) => {
     await withSimulatedTime({ current: time }, () => time.run(time.now + millis, isOver, () => {}))
   }
-  /** Starts the work in an event of the process. */
   const started = <A>(work: () => Promise<A>) => {
     const state: { isOver: boolean; result: Promise<A> | undefined } = { isOver: false, result: undefined }
     time.after(0, process, () => {

@@ -1,14 +1,12 @@
-/**
- * Runs histories of consecutive seeds, one after the other.
- */
+/** Runs histories of consecutive seeds. */
 import { globalValue } from "effect/GlobalValue"
 import { History, type HistoryResult } from "./History.ts"
 import { withSimulatedTime } from "./ReplacedGlobals.ts"
 import type { SimulatedTime } from "./SimulatedTime.ts"
 
 /**
- * The fibers that Effect refers to until they end. The fibers of a killed process never end, so without `forgetFibers`
- * each history would keep 75 KiB of memory.
+ * The fibers of a killed process never end, and Effect refers to them. Without `forgetFibers` each history would keep
+ * 75 KiB of memory.
  */
 const runningFibers = globalValue(Symbol.for("effect/FiberScope/Global"), (): { readonly roots: Set<unknown> } => {
   throw new Error("Effect no longer keeps its running fibers under this name")

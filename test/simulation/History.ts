@@ -1,6 +1,6 @@
 /**
- * Runs one simulated history: nodes that serve requests over one database, while faults can happen. At the end, each
- * request that had a hold must be settled. The seed reproduces the history exactly.
+ * Runs one simulated history: nodes that serve requests over one database, while faults can happen. The seed reproduces
+ * the history exactly.
  */
 
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"

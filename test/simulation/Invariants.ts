@@ -15,16 +15,12 @@ import type { AccountRow, SettlementRow } from "./database/Rows.ts"
 import type { SimulatedNode } from "./SimulatedNode.ts"
 import { type SimulatedRequest, tokensOf } from "./SimulatedRequest.ts"
 
-/** A call of the ledger that waits for its callback. */
 interface Waiting {
   readonly call: string
   readonly node: SimulatedNode
 }
 
-/**
- * The time by which a callback may exceed its deadline, because timers can be late and the callbacks of an earlier
- * batch can run first.
- */
+/** A callback may exceed its deadline, because timers can be late and the callbacks of an earlier batch can run first. */
 const LATE_MILLIS = 500
 
 export class Invariants {
@@ -55,7 +51,6 @@ export class Invariants {
     if (!holds) this.fail(message())
   }
 
-  /** Checks all rows after a commit. */
   checkRows(): void {
     const { accounts, credited, requests, settlements, time } = this.#database
     const pending = new Map<string, bigint>()
@@ -97,7 +92,6 @@ export class Invariants {
     } else if (known[known.length - 1]?.[1] !== available) known.push([now, available])
   }
 
-  /** Checks a settlement against the content that its client received and the usage that its provider reported. */
   #checkSettlement(row: SettlementRow): void {
     const { charged, ending, requestId, writeoffPico, writtenBy } = row
     this.#settled.set(requestId, row)
@@ -129,7 +123,6 @@ export class Invariants {
     return script.isUnusualPrompt || (script.reportedPrompt ?? 0) > 0 || (script.reportedOutput ?? 0) > 0
   }
 
-  /** Checks content that was written to the client of a stream. */
   checkSent(request: SimulatedRequest): void {
     const { delivery, requestId, sentCharacters } = request
     const row = this.#database.requests.committed(requestId)
@@ -171,7 +164,6 @@ export class Invariants {
     }
   }
 
-  /** Returns the ledger of a node, with checks of its callbacks. */
   observed(node: SimulatedNode): InferenceLedger["Type"] {
     const { ledger } = node
     return {

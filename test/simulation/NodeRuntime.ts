@@ -6,10 +6,7 @@ import { type Context, FiberRef, HashSet, type Logger, Runtime, RuntimeFlags, Sc
 
 const MAX_OPERATIONS = 2_048
 
-/**
- * Lets a fiber yield after as many operations as the default scheduler. The default scheduler reads this number from the
- * fiber at each operation.
- */
+/** The default scheduler reads the same number from the fiber at each operation. */
 class FixedScheduler extends Scheduler.MixedScheduler {
   override shouldYield({ currentOpCount }: Parameters<Scheduler.Scheduler["shouldYield"]>[0]): number | false {
     return currentOpCount > MAX_OPERATIONS ? 0 : false
@@ -21,14 +18,12 @@ const withoutMetrics = Runtime.defaultRuntime.pipe(
   Runtime.setFiberRef(FiberRef.currentScheduler, new FixedScheduler(MAX_OPERATIONS))
 )
 
-/** Returns the runtime of a node, with its ports and its logger. */
 export const nodeRuntime = <R>(ports: Context.Context<R>, logger: Logger.Logger<unknown, void>): Runtime.Runtime<R> =>
   withoutMetrics.pipe(
     Runtime.updateContext(() => ports),
     Runtime.setFiberRef(FiberRef.currentLoggers, HashSet.make(logger))
   )
 
-/** A runtime that logs nothing. */
 export const silentRuntime: Runtime.Runtime<never> = withoutMetrics.pipe(
   Runtime.setFiberRef(FiberRef.currentLoggers, HashSet.empty())
 )

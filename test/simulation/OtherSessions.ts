@@ -7,7 +7,6 @@ import { type Cell, type Execution, lock, type Transaction } from "./database/Ro
 export const MODEL = "m"
 export const userOf = (customer: number): string => `user ${customer}`
 
-/** Runs one random session. Returns its description for the trace. */
 export const otherSession = (database: Database, customers: number): string => {
   const { random } = database.time
   const customer = random.integer(0, customers - 1)

@@ -1,6 +1,6 @@
 /**
- * Faults that the simulation must find. Each fault is an edit of a source file, in the code that is checked or in the
- * modelled database. The edited code is bundled with the simulation, and runs the same seeds.
+ * Faults that the simulation must find. Each fault is an edit of a source file. The edited code is bundled with the
+ * simulation, and runs the same seeds.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { join, resolve } from "node:path"
@@ -105,7 +105,6 @@ const ROOT = resolve(import.meta.dirname, "../..")
 const CACHE = join(ROOT, "node_modules/.cache/tollgate")
 let folder: string | undefined
 
-/** Returns the first violation in the histories of the seeds 1 to `seeds` with this fault; undefined if there is none. */
 export const firstViolation = async (fault: Fault, seeds: number): Promise<string | undefined> => {
   const { runHistories } = (await import(await bundleWith(fault))) as typeof Histories
   let found: string | undefined

@@ -25,7 +25,6 @@ export class Random {
     return (sum >>> 0) / 2 ** 32
   }
 
-  /** Returns an integer of at least `least` and at most `most`. */
   integer(least: number, most: number): number {
     return least + Math.floor(this.next() * (most - least + 1))
   }

@@ -42,7 +42,6 @@ export class SimulatedNode {
   readonly ledger: InferenceLedger["Type"]
   readonly holds: OpenHolds["Type"]
   readonly open = new IndexedSet<Delivery>()
-  /** Whether the node accepts requests. */
   isServing = true
   readonly #database: Database
   readonly #time: SimulatedTime
@@ -163,7 +162,7 @@ export class SimulatedNode {
     for (const client of [...this.network.clients]) client.abandon()
   }
 
-  /** Stops the ledger as a server does: writes the settlements, then deregisters. Must be called in an event of the process. */
+  /** Stops the ledger as a server does. Must be called in an event of the process. */
   stop(onStopped: () => void): void {
     this.isServing = false
     const stopped = Effect.suspend(() => (this.#tasks === undefined ? Effect.void : Fiber.interrupt(this.#tasks))).pipe(

@@ -36,7 +36,7 @@ const TICK_MILLIS = 100
 const ROUTE: ReadonlyArray<Candidate> = [{ provider: { name: "provider" } } as Candidate]
 const STREAMED: Exit.Exit<Attempt> = Exit.succeed({ _tag: "Streamed" })
 
-/** Is called when content was written to a client. The checks use these calls, so they do not depend on the checked code. */
+/** The checks use these calls, so they do not depend on the checked code. */
 export interface Observer {
   /** Called when content was written to the client. */
   readonly onSent: (request: SimulatedRequest) => void
@@ -190,7 +190,6 @@ export class SimulatedRequest implements RelayConnection<InferenceRequest> {
     this.#after(chunkMillis * this.#time.random.next() * 2, () => this.#nextChunk())
   }
 
-  /** Writes a chunk if the allowance permits it. */
   #relay(characters: number): boolean {
     const { delivery } = this
     const content = "x".repeat(characters)
@@ -204,7 +203,6 @@ export class SimulatedRequest implements RelayConnection<InferenceRequest> {
     return true
   }
 
-  /** The client's socket accepts the written content, immediately or later. */
   #accept(then: () => void): void {
     const { text } = this.delivery as Delivery
     const [characters, deltas] = [text.sentCharacters, text.sentDeltas]
@@ -260,7 +258,6 @@ export class SimulatedRequest implements RelayConnection<InferenceRequest> {
     this.#callback?.(exit)
   }
 
-  /** The usage that the provider reports at the end. */
   get reported(): ReportedUsage {
     const { reportedPrompt, reportedOutput } = this.script
     if (reportedPrompt === undefined && reportedOutput === undefined) return unreported

@@ -98,7 +98,6 @@ export class SimulatedTime {
     this.random = random
   }
 
-  /** Schedules an event. */
   after(millis: number, process: Process | undefined, run: () => void): Event {
     return this.at(this.now + millis, process, run)
   }

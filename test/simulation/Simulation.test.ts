@@ -2,9 +2,8 @@ import { afterAll, describe, expect, it } from "vitest"
 import { runHistories } from "./Histories.ts"
 import { type Fault, faults, firstViolation, removeBundles } from "./PlantedFaults.ts"
 
-/** The number of seeds. `npm run simulate` and the proof run many more. */
+/** `npm run simulate` and the proof run many more seeds. */
 const SEEDS = 2_000
-/** The number of seeds in which each planted fault must be found. */
 const FAULT_SEEDS = 200
 
 describe("simulated histories of the ledger", () => {
@@ -20,7 +19,7 @@ describe("simulated histories of the ledger", () => {
     expect(settled).toBeGreaterThan(SEEDS)
   })
 
-  it("have the same trace when the same seed is simulated twice", async () => {
+  it("have the same trace for the same seed", async () => {
     const traceOf = async (seed: number) => {
       const lines: Array<string> = []
       await runHistories(

@@ -30,7 +30,6 @@ const WORKER = "SIMULATION_WORKER"
 
 const none = (): Sums => ({ histories: 0, events: 0, requests: 0, settlements: 0, violations: 0 })
 
-/** Runs chunks of seeds for the parent process. */
 const work = (): void => {
   process.on("message", (first: number) => {
     const sums = none()

@@ -1,7 +1,6 @@
 /**
- * The target of deposit addresses on BNB Smart Chain. The checksum of an address must be the one of EIP-55 and change
- * nothing but the case. An address that is derived from the public key must be the address of the private key. A text
- * that is not an extended key must be refused.
+ * The target of deposit addresses on BNB Smart Chain. The checksum of an address must be the one of EIP-55. An address
+ * that is derived from the public key must be the address of the private key.
  */
 
 import { keccak_256 } from "@noble/hashes/sha3.js"

@@ -11,7 +11,6 @@ import { aForm, aPng, BOUNDARY, image, model, type Part, prompt } from "../../ad
 import { piecesOf } from "../Mutation.ts"
 import { type FuzzTarget, must, mustEqual, pure } from "../Target.ts"
 
-/** Reads a form that arrives in these pieces. */
 export type ReadForm = (
   contentType: string,
   pieces: ReadonlyArray<Buffer>

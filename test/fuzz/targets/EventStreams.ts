@@ -1,8 +1,7 @@
 /**
- * The target of the decoder of server-sent events. For any division of the body into chunks, the decoder must return
- * the events that `eventsource-parser` returns. There is one intended difference, at the end of the body: if the blank
- * line after the last event is missing, `eventsource-parser` drops the event. The decoder returns the event if the data
- * of the event is complete.
+ * The target of the decoder of server-sent events. For any division of the body into chunks, the decoder must return the
+ * events that `eventsource-parser` returns, with one intended difference: if the blank line after the last event is
+ * missing, the decoder returns the event if its data is complete, and `eventsource-parser` drops it.
  */
 import { SseDecoder, type SseEvent } from "@tollgate/adapters-http/wire/SseDecoder"
 import { FastCheck } from "effect"
@@ -11,7 +10,6 @@ import { piecesOf } from "../Mutation.ts"
 import { type FuzzTarget, mustEqual, pure } from "../Target.ts"
 import { jsonText } from "./JsonText.ts"
 
-/** Returns the events of a body that arrives in these chunks. */
 export type DecodeEvents = (pieces: ReadonlyArray<Buffer>) => ReadonlyArray<SseEvent>
 
 export const decodeEvents: DecodeEvents = (pieces) => {
@@ -25,7 +23,6 @@ export const decodeEvents: DecodeEvents = (pieces) => {
   return [...events, ...decoder.end()]
 }
 
-/** Returns the events of a text, as `eventsource-parser` reads them. */
 export const referenceEvents = (text: string): ReadonlyArray<SseEvent> => {
   const events: Array<SseEvent> = []
   const parser = createParser({ onEvent: ({ event = "", data }) => events.push({ event, data }) })
@@ -49,8 +46,7 @@ const check =
   (decode: DecodeEvents) =>
   (input: Buffer): void => {
     const text = input.toString()
-    // A carriage return ends a line. After a carriage return at the end of the text, `eventsource-parser` still waits
-    // for a line feed.
+    // After a carriage return at the end of the text, `eventsource-parser` still waits for a line feed.
     const ended = referenceEvents(text.endsWith("\r") ? `${text}\n` : text)
     const unfinished = referenceEvents(`${text}\n\n`).slice(ended.length)
     const expected = [...ended, ...unfinished.filter(isComplete)]

@@ -1,7 +1,6 @@
 /**
- * The target of the headers of source images. Width and height of an accepted image must be those that a second reading
- * of its format finds. For PNG and WebP, the second reading first lists all chunks of the file, and then searches the
- * list.
+ * The target of the headers of source images. Width and height of an accepted image must be those that a second,
+ * independent reading finds.
  */
 import type { readSource } from "@tollgate/adapters-http/images/SourceHeader"
 import { isWithinLimits } from "@tollgate/domain/images/ImageFields"

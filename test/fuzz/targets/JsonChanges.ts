@@ -1,12 +1,10 @@
 /**
- * Defines the changes of JSON frames and responses: frames are dropped, doubled and exchanged, and single members get
- * unusual values or are removed. The result is still JSON, unlike most results of changed bytes.
+ * Defines the changes of JSON frames and responses. The result is still JSON, unlike most results of changed bytes.
  */
 import { FastCheck } from "effect"
 
 const deep = (levels: number): unknown => Array.from({ length: levels }).reduce((inner) => [inner], 1 as unknown)
 
-/** Values that a member may get. */
 const UNUSUAL: ReadonlyArray<unknown> = [
   ...[null, true, false, 0, -1, 1.5, 7, 1e308, 2 ** 53, 10_000_001],
   ...["", "x", "\ud800", "a\u2028b", "line\nline", "[DONE]", "error", "failed", "stop", "null", "🦊".repeat(50)],
@@ -36,13 +34,11 @@ export const jsonChanges: FastCheck.Arbitrary<ReadonlyArray<JsonChange>> = FastC
   )
 )
 
-/** Applies the changes to a list of frames. */
 export const changedFrames = (
   frames: ReadonlyArray<unknown>,
   list: ReadonlyArray<JsonChange>
 ): ReadonlyArray<unknown> => list.reduce(changedOnce, frames)
 
-/** Applies the changes to one JSON value. */
 export const changedValue = (value: unknown, list: ReadonlyArray<JsonChange>): unknown =>
   list.reduce((result, change) => ("value" in change ? withChangedMember(result, change) : result), value)
 

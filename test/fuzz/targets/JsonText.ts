@@ -1,7 +1,6 @@
 /**
- * JSON as text: a grammar of valid documents with unusual spellings, and a reader that keeps repeated members. The
- * reader is the reference for rules that `JSON.parse` cannot show, because `JSON.parse` keeps only the last of repeated
- * members.
+ * JSON as text: a grammar of valid documents with unusual spellings, and a reader that keeps repeated members, of which
+ * `JSON.parse` keeps only the last.
  */
 import { FastCheck } from "effect"
 
@@ -23,7 +22,6 @@ const number = FastCheck.oneof(
   FastCheck.constantFrom("0", "-0", "1e9", "1E+2", "0.5e-3", "12345678901234567890", "1e400", "-1.50")
 )
 
-/** The text of a JSON value. */
 export const { value: jsonText } = FastCheck.letrec<{ value: string; array: string; object: string }>((tie) => ({
   value: FastCheck.oneof(
     { maxDepth: 4, depthIdentifier: "json" },

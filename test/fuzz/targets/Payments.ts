@@ -1,7 +1,6 @@
 /**
- * The targets of payment data. QRIS: a second, independent parser finds the required fields, the right checksum and the
- * amount of the order in every accepted text. Amounts: each reader returns the exact value of the text, which only
- * `floorUsdMicroOf` rounds down, or refuses it.
+ * The targets of payment data. A second, independent parser must find the amount of the order and the right checksum in
+ * an accepted QRIS text. A reader of amounts must return the exact value of a text, which only `floorUsdMicroOf` rounds.
  */
 import { parse as parseExact } from "@tollgate/adapters-upstream/topup/wire/ExactJson"
 import type { faultOf } from "@tollgate/adapters-upstream/topup/wire/Qris"
@@ -53,7 +52,7 @@ const fieldsOf = (text: string): ReadonlyMap<string, string> => {
   return fields
 }
 
-/** Computes the CRC-16/CCITT-FALSE by the remainder of a polynomial division of big integers. */
+/** Computes the CRC-16/CCITT-FALSE by a polynomial division of big integers. */
 const crc = (text: string): string => {
   const bytes = Buffer.from(text)
   for (let i = 0; i < Math.min(2, bytes.length); i++) bytes[i] = (bytes[i] as number) ^ 0xff

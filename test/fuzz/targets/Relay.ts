@@ -1,7 +1,7 @@
 /**
- * The target of the relay: a whole gateway on a port, between a client and a provider whose bytes are the input. The rules
- * of the stream translators hold for the bytes that the client receives, and the settlement charges exactly the content
- * that the client has received, if the provider reports no usage.
+ * The target of the relay: a whole gateway between a client and a provider whose bytes are the input. The rules of the
+ * stream translators hold for the bytes that the client receives. If the provider reports no usage, the settlement
+ * charges the content that the client has received.
  */
 import type { UpstreamEvents } from "@tollgate/application/inference/Upstreams"
 import { Upstreams } from "@tollgate/application/inference/Upstreams"
@@ -31,7 +31,6 @@ const REQUESTS: { readonly [P in StreamedProtocol]: readonly [path: string, body
 }
 const PROTOCOLS = Object.keys(REQUESTS) as ReadonlyArray<StreamedProtocol>
 
-/** A provider that responds to each request with the current pieces, and then ends the response or loses the connection. */
 class ScriptedProvider {
   pieces: ReadonlyArray<Buffer> = []
   contentType = "text/event-stream"

@@ -67,7 +67,6 @@ interface ClientStream {
   readonly isComplete: boolean
 }
 
-/** Returns the stream that the client gets for these bytes of a provider. */
 export const clientStream = (subject: StreamSubject, pieces: ReadonlyArray<Buffer>): ClientStream => {
   const decoder = new SseDecoder()
   const translator = subject.translator()
@@ -145,7 +144,6 @@ const dataOf = ({ data }: SseEvent): JsonObject => {
   return object
 }
 
-/** Checks the whole text of a client's stream by the rules of its protocol. Returns the content and the last event. */
 export const checkClientStream = async (
   protocol: StreamedProtocol,
   text: string

@@ -1,7 +1,6 @@
 /**
- * Defines the target of whole responses (not streams). The body that the gateway writes must parse to the provider's
- * response with the documented changes. No digit of a number and no byte of an image may change. A response that
- * becomes a stream must be a correct stream with the same content. Every translator gets every input.
+ * The target of whole responses. The body that the gateway writes must parse to the provider's response with the
+ * documented changes. A response that becomes a stream must be a correct stream with the same content.
  */
 import { isDeepStrictEqual } from "node:util"
 import { parseAroundImage, responseBody } from "@tollgate/adapters-http/images/ImageResponseBody"
@@ -96,9 +95,8 @@ const check =
   }
 
 /**
- * Returns whether an accepted whole response may fail as a stream. A response without content may fail, because another
- * provider may respond with content. A response with a wrong index of a choice may fail, because only the chunks of a
- * stream need this index.
+ * An accepted whole response may fail as a stream if it has no content, because another provider may respond with
+ * content, or if a choice has a wrong index, because only the chunks of a stream need this index.
  */
 const isUnstreamable = ({ content }: TranslatedResponse, failure: ResponseFailure): boolean =>
   content() === "" || (failure._tag === "UpstreamFailed" && failure.cause === "a choice has an invalid index")

@@ -13,7 +13,6 @@ export interface NodeRow {
   left: boolean
 }
 
-/** Returns a heartbeat as text. */
 export const textOf = (node: NodeRow | undefined): string | null => (node === undefined ? null : String(node.beatAt))
 
 export interface KeyRow {
@@ -55,7 +54,6 @@ export class Database {
   readonly rejected = new Set<string>()
   isDown = false
   clockOffsetMillis = 0
-  /** Called after each commit. */
   onCommit: () => void = () => {}
   /** Called with the holds that a sweep has locked. */
   onSweep: (requestIds: ReadonlyArray<string>, judgedBy: "database clock" | "heartbeats") => void = () => {}
@@ -77,7 +75,7 @@ export class Database {
     return new Transaction(by, () => this.onCommit())
   }
 
-  /** Runs the transaction of a session that is not part of the simulation's nodes. It waits for locks without a limit. */
+  /** Runs a transaction of a session outside the nodes. It waits for locks without a limit. */
   runElsewhere(by: string, work: (transaction: Transaction) => Execution<boolean>): void {
     const transaction = this.begin(by)
     const steps = work(transaction)
@@ -92,7 +90,6 @@ export class Database {
     advance()
   }
 
-  /** Ends all sessions. Their open transactions are rolled back. */
   crash(): void {
     for (const session of [...this.sessions.values()]) session.end(undefined)
   }

@@ -1,9 +1,8 @@
 /**
  * The client of one connection to the modelled database, and the network between them.
  *
- * The network delays packets in both directions, keeps them in order, and can lose the connection. When the connection
- * is lost, the first packets on the way are still delivered, and the later packets are lost; their numbers are random.
- * A frozen network delivers nothing until it thaws. Either side can notice a lost connection late, or never.
+ * The network delays packets in both directions and keeps them in order. When a connection is lost, a random number of
+ * the last packets on the way is lost too. Either side can notice a lost connection late, or never.
  */
 import type { Driver, DriverClient, Response } from "@tollgate/adapters-postgres/ledger/LedgerDriver"
 import * as Pg from "pg"
@@ -37,7 +36,6 @@ export class Network {
     return { open: () => new ModelClient(this, `${this.process.name} ${purpose}`) }
   }
 
-  /** Loses one of the connections, or all. */
   breakConnections(all: boolean): void {
     const { random } = this.database.time
     const clients = [...this.clients]
@@ -147,7 +145,6 @@ export class ModelClient implements DriverClient {
     if (!this.#lost) this.#post("disconnect")
   }
 
-  /** Adds a message to the packet of this turn. Sometimes a message gets a packet of its own. */
   #post(message: Outgoing): void {
     if (this.#packet !== undefined && this.#packetAt === this.#time.now && !this.#time.random.chance(0.1)) {
       this.#packet.push(message)

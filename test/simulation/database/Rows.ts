@@ -4,7 +4,6 @@
  * A transaction locks a row before it writes it. Other transactions read the committed version meanwhile.
  */
 
-/** A row of the table `account`. */
 export interface AccountRow {
   readonly id: string
   readonly userId: string
@@ -15,7 +14,6 @@ export interface AccountRow {
   readonly pending: bigint
 }
 
-/** A row of the table `open_request`. */
 export interface RequestRow {
   readonly requestId: string
   readonly userId: string
@@ -33,7 +31,7 @@ export interface RequestRow {
   readonly checkpointOutput: bigint
 }
 
-/** A row of the table `settlement`. Each token count has the four token classes in the order of the columns. */
+/** Each token count has the four token classes in the order of the columns. */
 export interface SettlementRow {
   readonly requestId: string
   readonly userId: string
@@ -75,7 +73,6 @@ export class Cell<Row = unknown> {
     this.committed = committed
   }
 
-  /** Returns the version that this transaction sees. */
   seenBy(transaction: Transaction): Row | undefined {
     return this.owner === transaction ? this.written : this.committed
   }

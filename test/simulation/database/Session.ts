@@ -215,7 +215,7 @@ export class Session {
     this.#replies.push(refused)
   }
 
-  /** Runs a statement without a name, for example one that begins or ends a transaction. */
+  /** Runs a statement without a name. */
   #control(text: string): void {
     if (/^\s*SET /.test(text)) {
       this.#lockMillis = millisOf(text, "lock_timeout")
@@ -253,7 +253,6 @@ export class Session {
   }
 }
 
-/** The durations that were read from a statement, by parameter and statement. All sessions send a few statements. */
 const durations = new Map<string, number>()
 
 const millisOf = (text: string, parameter: string): number => {

@@ -99,7 +99,6 @@ const isSilent =
     return node?.left === true || beat === textOf(node)
   }
 
-/** Locks the holds of dead nodes that no other transaction has locked, up to a limit. */
 const lockOrphans = (
   database: Database,
   transaction: Transaction,
@@ -197,7 +196,6 @@ const statements: Readonly<Record<string, Statement>> = {
   end_backend: (database, _, values) => endBackend(database, values)
 }
 
-/** Returns the execution of a prepared statement. */
 export function* executionOf(
   database: Database,
   transaction: Transaction,

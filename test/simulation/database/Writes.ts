@@ -18,7 +18,6 @@ import {
 
 type Column = ReadonlyArray<string | null>
 
-/** The number of parameters of each part. */
 const PARTS: Readonly<Record<string, number>> = { settle: 22, grow: 7, accounts: 9, hold: 13 }
 
 export function* writeStatement(
@@ -74,7 +73,6 @@ const isFresh = (
   return true
 }
 
-/** Returns the elements of an array literal. */
 const columnOf = (value: unknown): Column => {
   const literal = value as string
   if (literal === "{}") return []
