@@ -67,7 +67,9 @@ describe("a browser", () => {
   })
 
   it("gets a page without the markup of a wrong address", async () => {
-    const page = await (await visit(`${url}/${encodeURIComponent(MARKUP)}?lang=<b>`)).text()
+    const response = await visit(`${url}/${encodeURIComponent(MARKUP)}?lang=<b>`)
+    expect(response.status).toBe(404)
+    const page = await response.text()
     expect(page).toContain("There is no such page")
     expect(page).not.toMatch(/<img|<b>/)
   })
