@@ -69,7 +69,6 @@ interface Moment {
   readonly said: ReadonlyArray<Step>
   /** Returns whether the client has received the last event that the gateway relays. */
   readonly isNow: (body: string) => boolean
-  /** The charged tokens. */
   readonly due: readonly [input: bigint, output: bigint]
   readonly ending?: string
 }
@@ -104,7 +103,7 @@ const moments: ReadonlyArray<Moment> = [
     due: [70n, ALL]
   },
   {
-    when: "after 2 tokens, when the upstream has already reported 9",
+    when: "after 2 of 9 reported tokens",
     said: [event({ ...chunk({ content: " hello hello" }), usage: usage(70, 9) })],
     isNow: (body) => body.includes(" hello hello"),
     due: [70n, 2n]
@@ -123,19 +122,22 @@ describe.each(disconnects)("a stream whose client disconnects with %s", (_, leav
     expect(settlement).toMatchObject({ ending: "client_gone", charged_input: 0n, charged_output: 0n, cost_pico: 0n })
   })
 
-  it.each(moments)("$when costs the delivered output", async ({ said, isNow, due: [input, output] }) => {
-    const before = await gateway.balanceUsdMicro()
-    gateway.upstream.next(script({ steps: [...said, stall] }))
-    const client = await ask()
-    const request = await gateway.upstream.received()
-    const { headers } = await client.until(({ body }) => isNow(body))
-    leave(client)
-    await abandoned(request)
-    await nothingIsLeft()
-    const settlement = await gateway.settlementOf(headers["x-request-id"] ?? "")
-    expect(settlement).toMatchObject({ ending: "client_gone", charged_input: input, charged_output: output })
-    expect(before - (await gateway.balanceUsdMicro())).toBe(input + 2n * output)
-  })
+  it.each(moments.map((moment) => [moment.when, moment] as const))(
+    "%s costs the delivered output",
+    async (_when, { said, isNow, due: [input, output] }) => {
+      const before = await gateway.balanceUsdMicro()
+      gateway.upstream.next(script({ steps: [...said, stall] }))
+      const client = await ask()
+      const request = await gateway.upstream.received()
+      const { headers } = await client.until(({ body }) => isNow(body))
+      leave(client)
+      await abandoned(request)
+      await nothingIsLeft()
+      const settlement = await gateway.settlementOf(headers["x-request-id"] ?? "")
+      expect(settlement).toMatchObject({ ending: "client_gone", charged_input: input, charged_output: output })
+      expect(before - (await gateway.balanceUsdMicro())).toBe(input + 2n * output)
+    }
+  )
 
   it.each([
     ["reported", [usageEvent], 70n],
@@ -298,7 +300,6 @@ const isNoticed = async (client: RawClient): Promise<void> => {
   await (await fetch(`${gateway.url}/healthz`)).text()
 }
 
-/** Runs `work` while another database session locks the customer's account row. */
 const withLockedAccount = async (customer: Customer, work: () => Promise<void>): Promise<void> => {
   const other = new Pg.Client(gateway.database.settings)
   await other.connect()

@@ -49,7 +49,7 @@ const visit = async (): Promise<Visit> => {
   return { page, requestedUrls: [...requestedUrls], loadErrors: [...browserErrors], browserErrors }
 }
 
-describe("the documentation page as a file", () => {
+describe("the documentation file", () => {
   it("loads nothing from another host", async () => {
     const plain = await fetch(`${gateway.url}/docs`, { headers: { "accept-encoding": "identity" } })
     const page = await plain.text()

@@ -6,7 +6,6 @@ import { asPlayed } from "../support/upstream/Play.ts"
 
 /** Operations that end the token with which the other requests are sent. */
 const ENDS_TOKEN = new Set(["logOut", "changePassword"])
-/** The number of requests that run at the same time. */
 const CONCURRENCY = 8
 
 let programme: TestProgramme

@@ -145,7 +145,7 @@ describe("authentication", () => {
     ["the Basic scheme", () => [["authorization", `Basic ${gateway.key}`]]],
     ["a key without a scheme", () => [["authorization", gateway.key]]],
     [
-      "a valid x-api-key and an Authorization header with the Basic scheme",
+      "a valid x-api-key and a Basic Authorization header",
       () => [
         ["x-api-key", gateway.key],
         ["authorization", "Basic eDp5"]

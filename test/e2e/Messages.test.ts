@@ -93,114 +93,117 @@ const raisedBy = async (call: () => Promise<unknown>): Promise<Raised> => {
   throw new Error("the call did not fail")
 }
 
-describe.each(generations)("the official client $generation", ({ generation, make, version, headers }) => {
-  it("receives a whole message with the public model name", async () => {
-    gateway.upstream.next(json(message({ content: ["Hello!"], usage: usage(7, 3) })))
-    const debit = await debitOf(async () => {
-      const { data, request_id } = await make().messages.create(hello).withResponse()
-      expect(data).toMatchObject({ id: "msg_up1", model: "m", role: "assistant", stop_reason: "end_turn" })
-      expect(data.content).toEqual([{ type: "text", text: "Hello!" }])
-      expect(data.usage).toMatchObject({ input_tokens: 7, output_tokens: 3 })
-      expect(request_id).toMatch(/^[0-9a-f-]{36}$/)
+describe.each(generations.map((each) => [each.generation, each] as const))(
+  "the official client %s",
+  (generation, { make, version, headers }) => {
+    it("receives a whole message with the public model name", async () => {
+      gateway.upstream.next(json(message({ content: ["Hello!"], usage: usage(7, 3) })))
+      const debit = await debitOf(async () => {
+        const { data, request_id } = await make().messages.create(hello).withResponse()
+        expect(data).toMatchObject({ id: "msg_up1", model: "m", role: "assistant", stop_reason: "end_turn" })
+        expect(data.content).toEqual([{ type: "text", text: "Hello!" }])
+        expect(data.usage).toMatchObject({ input_tokens: 7, output_tokens: 3 })
+        expect(request_id).toMatch(/^[0-9a-f-]{36}$/)
+      })
+      expect(debit).toBe(7n + 2n * 3n)
+      const request = gateway.upstream.requests.at(-1)
+      expect(request?.path).toBe("/v1/messages")
+      expect(request?.json()).toEqual({ ...hello, model: "upstream-model" })
+      expect(request?.headers["anthropic-version"]).toBe(version)
+      expect(request?.headers.authorization).toBe(`Bearer ${PROVIDER_KEY}`)
+      expect(request?.head).not.toContain(gateway.key)
+      expect(request?.head).not.toMatch(/x-stainless|user-agent/i)
     })
-    expect(debit).toBe(7n + 2n * 3n)
-    const request = gateway.upstream.requests.at(-1)
-    expect(request?.path).toBe("/v1/messages")
-    expect(request?.json()).toEqual({ ...hello, model: "upstream-model" })
-    expect(request?.headers["anthropic-version"]).toBe(version)
-    expect(request?.headers.authorization).toBe(`Bearer ${PROVIDER_KEY}`)
-    expect(request?.head).not.toContain(gateway.key)
-    expect(request?.head).not.toMatch(/x-stainless|user-agent/i)
-  })
 
-  it("receives a stream event by event", async () => {
-    gateway.upstream.next(eventStream(messageEvents({ content: ["Hel", "lo", "!"], usage: usage(7, 3) })))
-    const debit = await debitOf(async () => {
-      const types: Array<string> = []
-      const deltas: Array<string> = []
-      for await (const event of await make().messages.create({ ...hello, stream: true })) {
-        types.push(event.type)
-        if (event.type === "message_start") expect(event.message.model).toBe("m")
-        if (event.type === "content_block_delta" && event.delta.type === "text_delta") deltas.push(event.delta.text)
-      }
-      expect(deltas).toEqual(["Hel", "lo", "!"])
-      expect([types[0], types.at(-1)]).toEqual(["message_start", "message_stop"])
+    it("receives a stream event by event", async () => {
+      gateway.upstream.next(eventStream(messageEvents({ content: ["Hel", "lo", "!"], usage: usage(7, 3) })))
+      const debit = await debitOf(async () => {
+        const types: Array<string> = []
+        const deltas: Array<string> = []
+        for await (const event of await make().messages.create({ ...hello, stream: true })) {
+          types.push(event.type)
+          if (event.type === "message_start") expect(event.message.model).toBe("m")
+          if (event.type === "content_block_delta" && event.delta.type === "text_delta") deltas.push(event.delta.text)
+        }
+        expect(deltas).toEqual(["Hel", "lo", "!"])
+        expect([types[0], types.at(-1)]).toEqual(["message_start", "message_stop"])
+      })
+      expect(debit).toBe(7n + 2n * 3n)
     })
-    expect(debit).toBe(7n + 2n * 3n)
-  })
 
-  it("assembles thinking, text and tool calls from a stream", async () => {
-    gateway.upstream.next(
-      eventStream([
-        messageStart({ usage: usage(9, 20) }),
-        blockStart({ type: "thinking", thinking: "", signature: "" }),
-        blockDelta({ type: "thinking_delta", thinking: "hm" }),
-        blockDelta({ type: "signature_delta", signature: "EqQB" }),
-        blockStop(),
-        { ...textStart, index: 1 },
-        textDelta("Let me look.", 1),
-        blockStop(1),
-        toolStart("toolu_1", "weather", 2),
-        inputDelta("", 2),
-        inputDelta('{"city":', 2),
-        inputDelta('"Solo"}', 2),
-        blockStop(2),
-        messageDelta(20, "tool_use"),
-        messageStop
+    it("assembles thinking, text and tool calls from a stream", async () => {
+      gateway.upstream.next(
+        eventStream([
+          messageStart({ usage: usage(9, 20) }),
+          blockStart({ type: "thinking", thinking: "", signature: "" }),
+          blockDelta({ type: "thinking_delta", thinking: "hm" }),
+          blockDelta({ type: "signature_delta", signature: "EqQB" }),
+          blockStop(),
+          { ...textStart, index: 1 },
+          textDelta("Let me look.", 1),
+          blockStop(1),
+          toolStart("toolu_1", "weather", 2),
+          inputDelta("", 2),
+          inputDelta('{"city":', 2),
+          inputDelta('"Solo"}', 2),
+          blockStop(2),
+          messageDelta(20, "tool_use"),
+          messageStop
+        ])
+      )
+      const tools = [{ name: "weather", input_schema: { type: "object" as const } }]
+      const thinking = { type: "enabled" as const, budget_tokens: 1_024 }
+      const body = { ...hello, max_tokens: 2_000, tools, thinking }
+      const final = await make().messages.stream(body).finalMessage()
+      expect(final.content).toEqual([
+        { type: "thinking", thinking: "hm", signature: "EqQB" },
+        { type: "text", text: "Let me look." },
+        { type: "tool_use", id: "toolu_1", name: "weather", input: { city: "Solo" } }
       ])
-    )
-    const tools = [{ name: "weather", input_schema: { type: "object" as const } }]
-    const thinking = { type: "enabled" as const, budget_tokens: 1_024 }
-    const body = { ...hello, max_tokens: 2_000, tools, thinking }
-    const final = await make().messages.stream(body).finalMessage()
-    expect(final.content).toEqual([
-      { type: "thinking", thinking: "hm", signature: "EqQB" },
-      { type: "text", text: "Let me look." },
-      { type: "tool_use", id: "toolu_1", name: "weather", input: { city: "Solo" } }
-    ])
-    expect([final.model, final.stop_reason, final.usage.output_tokens]).toEqual(["m", "tool_use", 20])
-    expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ tools, thinking, stream: true })
-  })
-
-  it("can send an image and receive tool calls", async () => {
-    const call = { type: "tool_use", id: "toolu_1", name: "zoom", input: { x: 1 } }
-    gateway.upstream.next(json({ ...message({ usage: usage(800, 2), stopReason: "tool_use" }), content: [call] }))
-    const source = { type: "base64" as const, media_type: "image/png" as const, data: "iVBORw0KGgo".repeat(1_000) }
-    const content = [
-      { type: "image" as const, source },
-      { type: "text" as const, text: "What is this?" }
-    ]
-    const received = await make().messages.create({ ...hello, messages: [{ role: "user", content }] })
-    expect(received.content).toEqual([call])
-    expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ messages: [{ content }] })
-  })
-
-  it("sends the names of beta features to the upstream", async () => {
-    gateway.upstream.next(json(message({ usage: usage(1, 1) })))
-    const betas = ["context-1m-2025-08-07", "files-api-2025-04-14"]
-    await make().beta.messages.create({ ...hello, betas })
-    expect(gateway.upstream.requests.at(-1)?.headers["anthropic-beta"]).toBe(betas.join(","))
-  })
-
-  it("counts tokens free of charge", async () => {
-    gateway.upstream.next(json({ input_tokens: 2_095 }), json(errorOf("no such route", "not_found_error"), 404))
-    const debit = await debitOf(async () => {
-      const count = () => make().messages.countTokens({ model: "m", messages })
-      expect(await count()).toEqual({ input_tokens: 2_095 })
-      expect(gateway.upstream.requests.at(-1)).toMatchObject({ path: "/v1/messages/count_tokens" })
-      expect(await count()).toEqual({ input_tokens: Number(promptTokens(QUESTION)) })
-      // A failed token count does not open the circuit breaker, so the upstream still receives messages.
-      gateway.upstream.next(json(message({ usage: usage(0, 0) })))
-      await make().messages.create(hello)
+      expect([final.model, final.stop_reason, final.usage.output_tokens]).toEqual(["m", "tool_use", 20])
+      expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ tools, thinking, stream: true })
     })
-    expect(debit).toBe(0n)
-  })
 
-  it("raises its own error classes with the gateway's error codes", async () => {
-    const create = (members: object = {}) => make().messages.create({ ...hello, ...members })
-    const poor = await gateway.newCustomer(0n)
-    const refusals: ReadonlyArray<readonly [call: () => Promise<unknown>, status: number, type: string, code: string]> =
-      [
+    it("can send an image and receive tool calls", async () => {
+      const call = { type: "tool_use", id: "toolu_1", name: "zoom", input: { x: 1 } }
+      gateway.upstream.next(json({ ...message({ usage: usage(800, 2), stopReason: "tool_use" }), content: [call] }))
+      const source = { type: "base64" as const, media_type: "image/png" as const, data: "iVBORw0KGgo".repeat(1_000) }
+      const content = [
+        { type: "image" as const, source },
+        { type: "text" as const, text: "What is this?" }
+      ]
+      const received = await make().messages.create({ ...hello, messages: [{ role: "user", content }] })
+      expect(received.content).toEqual([call])
+      expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ messages: [{ content }] })
+    })
+
+    it("sends the names of beta features to the upstream", async () => {
+      gateway.upstream.next(json(message({ usage: usage(1, 1) })))
+      const betas = ["context-1m-2025-08-07", "files-api-2025-04-14"]
+      await make().beta.messages.create({ ...hello, betas })
+      expect(gateway.upstream.requests.at(-1)?.headers["anthropic-beta"]).toBe(betas.join(","))
+    })
+
+    it("counts tokens free of charge", async () => {
+      gateway.upstream.next(json({ input_tokens: 2_095 }), json(errorOf("no such route", "not_found_error"), 404))
+      const debit = await debitOf(async () => {
+        const count = () => make().messages.countTokens({ model: "m", messages })
+        expect(await count()).toEqual({ input_tokens: 2_095 })
+        expect(gateway.upstream.requests.at(-1)).toMatchObject({ path: "/v1/messages/count_tokens" })
+        expect(await count()).toEqual({ input_tokens: Number(promptTokens(QUESTION)) })
+        // A failed token count does not open the circuit breaker, so the upstream still receives messages.
+        gateway.upstream.next(json(message({ usage: usage(0, 0) })))
+        await make().messages.create(hello)
+      })
+      expect(debit).toBe(0n)
+    })
+
+    it("raises its own error classes with the gateway's error codes", async () => {
+      const create = (members: object = {}) => make().messages.create({ ...hello, ...members })
+      const poor = await gateway.newCustomer(0n)
+      const refusals: ReadonlyArray<
+        readonly [call: () => Promise<unknown>, status: number, type: string, code: string]
+      > = [
         [() => create({ messages: [] }), 400, "invalid_request_error", "invalid_request"],
         [() => create({ max_tokens: 0 }), 400, "invalid_request_error", "invalid_request"],
         [() => make("tg_wrong").messages.create(hello), 401, "authentication_error", "invalid_api_key"],
@@ -212,96 +215,97 @@ describe.each(generations)("the official client $generation", ({ generation, mak
         [() => create({ stream: true }), 502, "api_error", "upstream_error"],
         [() => create({ stream: true }), 502, "api_error", "upstream_error"]
       ]
-    gateway.upstream.next(
-      json(errorOf("prompt is too long: 210000 tokens > 200000 maximum"), 400),
-      json(errorOf("slow down", "rate_limit_error"), 429, { "retry-after": "7" }),
-      json(errorOf("Overloaded", "overloaded_error"), 529),
-      eventStream([errorOf("Overloaded", "overloaded_error")])
-    )
-    const classes: Record<number, string> = {
-      400: "BadRequestError",
-      401: "AuthenticationError",
-      404: "NotFoundError",
-      429: "RateLimitError",
-      502: "InternalServerError"
-    }
-    for (const [call, status, type, code] of refusals) {
-      const raised = await raisedBy(call)
-      expect(raised).toMatchObject({ status, type, code })
-      expect(raised.requestID).toMatch(/^[0-9a-f-]{36}$/)
-      expect(raised.errorCode).toBe(generation === "1.x" ? code : undefined)
-      if (status in classes) expect(raised.name).toBe(classes[status])
-    }
-  })
-
-  const begun = [messageStart({ usage: usage(70, 9) }), textStart, textDelta(" hello"), textDelta(" hello")]
-  it.each([
-    ["is cut off", [cut]],
-    ["ends without its final events", []],
-    ["ends with an error event", [sent(errorOf("Overloaded", "overloaded_error"))]],
-    [
-      "ends with [DONE] like a chat stream",
-      [(wire: { send: (bytes: string) => Promise<void> }) => wire.send("data: [DONE]\n\n")]
-    ]
-  ])("raises an error when a stream %s", async (_, ending) => {
-    for (const read of [
-      async (client: Anthropic) => {
-        for await (const _ of await client.messages.create({ ...hello, stream: true }));
-      },
-      (client: Anthropic) => client.messages.stream(hello).finalMessage()
-    ]) {
-      gateway.upstream.next(script({ steps: [...begun.map(sent), ...ending] }))
-      const debit = await debitOf(async () => {
-        expect(await raisedBy(() => read(make()))).toMatchObject({
-          status: undefined,
-          type: "api_error",
-          code: "upstream_error"
-        })
-      })
-      expect(debit).toBe(70n + 2n * 2n)
-    }
-  })
-
-  it("receives a complete stream when the upstream omits the final event", async () => {
-    gateway.upstream.next(eventStream(messageEvents({ usage: usage(7, 2) }).slice(0, -1)))
-    const final = await make().messages.stream(hello).finalMessage()
-    expect(final.content).toEqual([{ type: "text", text: "Hello there" }])
-  })
-
-  it("receives a stream when the upstream responds with a whole message", async () => {
-    gateway.upstream.next(json(message({ content: ["Hello!"], usage: usage(7, 3) })))
-    const debit = await debitOf(async () => {
-      const final = await make().messages.stream(hello).finalMessage()
-      expect(final).toMatchObject({ content: [{ text: "Hello!" }], usage: { input_tokens: 7, output_tokens: 3 } })
-    })
-    expect(debit).toBe(13n)
-  })
-
-  it("receives a stream when the upstream reports no usage", async () => {
-    gateway.upstream.next(eventStream(messageEvents({ content: [" hello", " hello"] })))
-    const final = await make().messages.stream(hello).finalMessage()
-    expect(final.content).toEqual([{ type: "text", text: " hello hello" }])
-    expect(await gateway.lastSettlement()).toMatchObject({
-      usage_source: "local",
-      charged_input: promptTokens(QUESTION),
-      charged_output: 2n
-    })
-  })
-
-  it("sends its API key in the header that its version uses", async () => {
-    gateway.upstream.next(json(message({ usage: usage(1, 1) })))
-    const names: Array<string> = []
-    const client = make()
-    const recordingClient = client.withOptions({
-      fetch: (url, init) => {
-        names.push(...new Headers(init?.headers).keys())
-        return fetch(url, init)
+      gateway.upstream.next(
+        json(errorOf("prompt is too long: 210000 tokens > 200000 maximum"), 400),
+        json(errorOf("slow down", "rate_limit_error"), 429, { "retry-after": "7" }),
+        json(errorOf("Overloaded", "overloaded_error"), 529),
+        eventStream([errorOf("Overloaded", "overloaded_error")])
+      )
+      const classes: Record<number, string> = {
+        400: "BadRequestError",
+        401: "AuthenticationError",
+        404: "NotFoundError",
+        429: "RateLimitError",
+        502: "InternalServerError"
+      }
+      for (const [call, status, type, code] of refusals) {
+        const raised = await raisedBy(call)
+        expect(raised).toMatchObject({ status, type, code })
+        expect(raised.requestID).toMatch(/^[0-9a-f-]{36}$/)
+        expect(raised.errorCode).toBe(generation === "1.x" ? code : undefined)
+        if (status in classes) expect(raised.name).toBe(classes[status])
       }
     })
-    await recordingClient.messages.create(hello)
-    expect(names).toEqual(expect.arrayContaining(headers))
-  })
-})
+
+    const begun = [messageStart({ usage: usage(70, 9) }), textStart, textDelta(" hello"), textDelta(" hello")]
+    it.each([
+      ["is cut off", [cut]],
+      ["ends without its final events", []],
+      ["ends with an error event", [sent(errorOf("Overloaded", "overloaded_error"))]],
+      [
+        "ends with [DONE] like a chat stream",
+        [(wire: { send: (bytes: string) => Promise<void> }) => wire.send("data: [DONE]\n\n")]
+      ]
+    ])("raises an error when a stream %s", async (_, ending) => {
+      for (const read of [
+        async (client: Anthropic) => {
+          for await (const _ of await client.messages.create({ ...hello, stream: true }));
+        },
+        (client: Anthropic) => client.messages.stream(hello).finalMessage()
+      ]) {
+        gateway.upstream.next(script({ steps: [...begun.map(sent), ...ending] }))
+        const debit = await debitOf(async () => {
+          expect(await raisedBy(() => read(make()))).toMatchObject({
+            status: undefined,
+            type: "api_error",
+            code: "upstream_error"
+          })
+        })
+        expect(debit).toBe(70n + 2n * 2n)
+      }
+    })
+
+    it("receives a complete stream when the upstream omits the final event", async () => {
+      gateway.upstream.next(eventStream(messageEvents({ usage: usage(7, 2) }).slice(0, -1)))
+      const final = await make().messages.stream(hello).finalMessage()
+      expect(final.content).toEqual([{ type: "text", text: "Hello there" }])
+    })
+
+    it("receives a stream when the upstream responds with a whole message", async () => {
+      gateway.upstream.next(json(message({ content: ["Hello!"], usage: usage(7, 3) })))
+      const debit = await debitOf(async () => {
+        const final = await make().messages.stream(hello).finalMessage()
+        expect(final).toMatchObject({ content: [{ text: "Hello!" }], usage: { input_tokens: 7, output_tokens: 3 } })
+      })
+      expect(debit).toBe(13n)
+    })
+
+    it("receives a stream when the upstream reports no usage", async () => {
+      gateway.upstream.next(eventStream(messageEvents({ content: [" hello", " hello"] })))
+      const final = await make().messages.stream(hello).finalMessage()
+      expect(final.content).toEqual([{ type: "text", text: " hello hello" }])
+      expect(await gateway.lastSettlement()).toMatchObject({
+        usage_source: "local",
+        charged_input: promptTokens(QUESTION),
+        charged_output: 2n
+      })
+    })
+
+    it("sends its API key in the header that its version uses", async () => {
+      gateway.upstream.next(json(message({ usage: usage(1, 1) })))
+      const names: Array<string> = []
+      const client = make()
+      const recordingClient = client.withOptions({
+        fetch: (url, init) => {
+          names.push(...new Headers(init?.headers).keys())
+          return fetch(url, init)
+        }
+      })
+      await recordingClient.messages.create(hello)
+      expect(names).toEqual(expect.arrayContaining(headers))
+    })
+  }
+)
 
 describe("the API key", () => {
   const statusWith = async (headers: Record<string, string>) => {

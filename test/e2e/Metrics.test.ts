@@ -83,7 +83,7 @@ const first = { model: MODEL, provider: FIRST }
 const second = { model: MODEL, provider: SECOND }
 
 describe("the metrics by model and provider", () => {
-  it("have counters of zero for a route before its first request", async () => {
+  it("have counters of zero before the first request", async () => {
     const page = await read()
     for (const route of [first, second]) {
       expect(valueOf(page, "tollgate_attempts_total", route)).toBe(0)

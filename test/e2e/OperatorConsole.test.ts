@@ -37,7 +37,6 @@ const ids = { reseller: "", customer: "", key: "", order: "" }
 const asOperator = (method: string, path: string, body?: object) =>
   server.send(method, `/api/operator${path}`, token, body)
 
-/** Opens a tab with the session of the operator. */
 const arrive = async (options: VisitorOptions = {}): Promise<Visitor> => {
   const visitor = await Visitor.arrive(browser, server.url, options)
   await visitor.open("/console")
@@ -123,7 +122,7 @@ const abandonImage = async (): Promise<void> => {
   await vi.waitUntil(async () => hasEnded || (await reviews()).length > before, { timeout })
 }
 
-describe.skipIf(isMissing).sequential("an operator in the console", () => {
+describe.skipIf(isMissing).sequential("an operator", () => {
   it("adjusts a quota once when the button is clicked twice", async () => {
     await ani.follow("/console/operator/resellers")
     await ani.fill({ search: RESELLER.slice(0, 4).toUpperCase() })

@@ -28,7 +28,6 @@ beforeAll(async () => {
 })
 afterAll(() => programme.close())
 
-/** Creates an API key for the customer. Returns the id and the secret of the key. */
 const aKey = async (): Promise<readonly [id: string, secret: string]> => {
   const path = `/api/reseller/customers/${customer.userId}/keys`
   const { body } = await programme.post(path, { token: reseller.token, body: { name: "laptop" } })
@@ -92,7 +91,7 @@ describe("the limits of a key in the operator API", () => {
 })
 
 describe("the usage of a customer in the operator API", () => {
-  it("is the same for an operator as for the customer", async () => {
+  it("equals the usage that the customer reads", async () => {
     const [, secret] = await aKey()
     programme.upstream.next(json(completion({ usage: usage(30, 20) })))
     await programme.post("/v1/chat/completions", { token: secret, body: CHAT })

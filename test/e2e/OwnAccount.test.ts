@@ -42,7 +42,7 @@ const errorIn = ({ status, body, headers }: ApiResponse) => {
   return [status, body.error?.code, body.error?.param]
 }
 
-describe("a customer with an API key", () => {
+describe("a customer", () => {
   it("reads the same balances as its reseller", async () => {
     const { reseller, keyId, userId, token } = await aSpender(1)
     const own = await programme.get("/v1/balance", { token })
@@ -88,7 +88,7 @@ describe("a customer with an API key", () => {
     expect((await programme.get("/v1/usage", { headers: { "x-api-key": textOf(key.secret) } })).status).toBe(200)
   })
 
-  it.each(ROUTES)("is refused at %s with 401 without a valid key", async (path) => {
+  it.each(ROUTES)("is refused at %s without a valid key", async (path) => {
     const { reseller, keyId, token } = await aSpender(0)
     expect(errorIn(await programme.get(path))).toEqual([401, "invalid_api_key", null])
     expect(errorIn(await programme.get(path, reseller))).toEqual([401, "invalid_api_key", null])

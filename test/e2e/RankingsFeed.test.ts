@@ -48,7 +48,6 @@ const models = [
   aModel("painter", { author: "One", kind: "image" })
 ]
 
-/** Returns a generator of reproducible random numbers that are at least 0 and below 1. */
 const randomNumbers = (seed: number) => {
   let state = seed
   return () => {

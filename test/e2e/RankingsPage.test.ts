@@ -233,7 +233,7 @@ describe.skipIf(typeof opened === "string")("the notices of the rankings page", 
     expect(await page.locator("#leaderboard").isVisible()).toBe(true)
   })
 
-  it("state that rankings are not published when they are disabled", async () => {
+  it("state that rankings are disabled", async () => {
     rankings.enabled = false
     const page = await visit("/rankings", {}, "disabled")
     expect(await text(page, "#notice-title")).toBe("Rankings are not published here")

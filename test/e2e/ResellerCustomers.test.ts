@@ -32,7 +32,7 @@ const createKey = (
 const revoke = (keyId: Json | undefined, { token }: Actor = reseller) =>
   programme.delete(`${KEYS}/${textOf(keyId)}`, { token })
 
-/** Sends a chat request with an API key. Returns `200 true` for a complete stream, otherwise the status and the error code. */
+/** Returns `200 true` for a complete stream, otherwise the status and the error code. */
 const chat = async (secret: Json | undefined): Promise<string> => {
   const { status, body, text } = await programme.post("/v1/chat/completions", {
     token: textOf(secret),
@@ -108,7 +108,7 @@ describe("GET /customers", () => {
   })
 })
 
-describe("an API key of a customer", () => {
+describe("a customer's API key", () => {
   it("is returned with its secret when it is created", async () => {
     const { userId } = await programme.customerOf(reseller)
     const { status, headers, body } = await createKey(userId, reseller, { name: " my laptop ", scopes: ["all"] })
@@ -130,7 +130,7 @@ describe("an API key of a customer", () => {
     [{ name: "two\nlines" }],
     [{ name: "half \ud83d" }],
     [{ name: 7 }]
-  ])("causes 422 validation_error when it is created with the body %j", async (body) => {
+  ])("causes 422 validation_error for the body %j", async (body) => {
     const { userId } = await programme.customerOf(reseller)
     const response = await createKey(userId, reseller, body)
     expect(refusalIn(response)).toBe("422 validation_error")
@@ -156,7 +156,7 @@ describe("an API key of a customer", () => {
     programme.upstream.next(stream(chatFrames({ content: ["ok"], usage: usage(3, 1) })))
     expect(await chat(secret)).toBe("200 true")
     expect((await revoke(key_id)).status).toBe(200)
-    // Before the gateway hears of the revocation, it can send the request to the provider; it does not deliver the response.
+    // Until the revocation is known, the gateway can send the request to the provider. It does not deliver the response.
     programme.upstream.always(stream(chatFrames({ content: ["ok"], usage: usage(3, 1) })))
     expect(await chat(secret)).toBe("401 invalid_api_key")
   })

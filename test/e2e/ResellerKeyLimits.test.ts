@@ -56,7 +56,7 @@ describe("the limits of a customer's key", () => {
     expect(removed.body).toMatchObject({ limits: null, limit_usage: null })
   })
 
-  it("are absent from the response for a key without limits", async () => {
+  it("are absent for a key without limits", async () => {
     const { created } = await create({ name: "laptop" })
     expect(Object.keys(created.body)).toEqual(["key_id", "name", "secret"])
   })

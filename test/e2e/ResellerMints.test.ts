@@ -7,7 +7,6 @@ import { type Json, listOf, textOf } from "../support/SimulatedPayments.ts"
 import { type Actor, type ApiResponse, type Customer, TestProgramme } from "../support/TestProgramme.ts"
 
 let programme: TestProgramme
-/** The tiers for sale. */
 let tiers: ReadonlyArray<Json>
 let customer: Customer
 beforeAll(async () => {

@@ -196,28 +196,31 @@ describe("a top-up order with an operation_id", () => {
 })
 
 describe("a paid order", () => {
-  it.each(methods)("by $method is credited once with its quota at the next refresh", async (request) => {
-    const payer = await programme.reseller()
-    const created = (await order(request, payer)).body
-    expect((await read(created.id, payer)).body).toEqual(created)
+  it.each(methods.map((request) => [request.method, request] as const))(
+    "by %s is credited once with its quota at the next refresh",
+    async (_method, request) => {
+      const payer = await programme.reseller()
+      const created = (await order(request, payer)).body
+      expect((await read(created.id, payer)).body).toEqual(created)
 
-    await programme.simulate("pay", textOf(created.order_number))
-    const { status, body } = await read(created.id, payer)
-    expect(status).toBe(200)
-    const { paid_at, credited_at, received_raw, received_micro, ...rest } = body
-    expect(rest).toEqual({ ...created, status: "credited", payment_status: "paid" })
-    expect({ paid_at, credited_at }).toEqual({
-      paid_at: expect.stringMatching(TIME),
-      credited_at: expect.stringMatching(TIME)
-    })
-    const arrived = request.method === "crypto_bep20" ? "25000000000000000000" : undefined
-    expect({ received_raw, received_micro }).toEqual({ received_raw: arrived, received_micro: arrived?.slice(0, 8) })
-    expect(await quotaOf(payer)).toBe(25_000_000n)
+      await programme.simulate("pay", textOf(created.order_number))
+      const { status, body } = await read(created.id, payer)
+      expect(status).toBe(200)
+      const { paid_at, credited_at, received_raw, received_micro, ...rest } = body
+      expect(rest).toEqual({ ...created, status: "credited", payment_status: "paid" })
+      expect({ paid_at, credited_at }).toEqual({
+        paid_at: expect.stringMatching(TIME),
+        credited_at: expect.stringMatching(TIME)
+      })
+      const arrived = request.method === "crypto_bep20" ? "25000000000000000000" : undefined
+      expect({ received_raw, received_micro }).toEqual({ received_raw: arrived, received_micro: arrived?.slice(0, 8) })
+      expect(await quotaOf(payer)).toBe(25_000_000n)
 
-    const again = await programme.post(`${TOPUP}/${textOf(created.id)}/check`, { token: payer.token })
-    expect({ status: again.status, body: again.body }).toEqual({ status: 200, body })
-    expect(await quotaOf(payer)).toBe(25_000_000n)
-  })
+      const again = await programme.post(`${TOPUP}/${textOf(created.id)}/check`, { token: payer.token })
+      expect({ status: again.status, body: again.body }).toEqual({ status: 200, body })
+      expect(await quotaOf(payer)).toBe(25_000_000n)
+    }
+  )
 
   it("is credited by POST check", async () => {
     const payer = await programme.reseller()
@@ -350,7 +353,7 @@ describe("an unavailable payment provider", () => {
   })
 })
 
-describe("a QRIS order of a payment provider without images", () => {
+describe("a QRIS order without a provider image", () => {
   let plain: TestProgramme
   let payer: Actor
   beforeAll(async () => {
@@ -364,7 +367,7 @@ describe("a QRIS order of a payment provider without images", () => {
     return body
   }
 
-  it("has a QR image of the gateway with the same content", async () => {
+  it("has a QR image of the gateway", async () => {
     const { id, qr_content, qr_image_url } = await created()
     expect(textOf(qr_image_url)).toMatch(new RegExp(`^${plain.url}/qr/${textOf(id)}\\.svg\\?t=[\\w-]{43}$`))
     const response = await fetch(textOf(qr_image_url))
@@ -391,7 +394,7 @@ describe("a QRIS order of a payment provider without images", () => {
     expect(textOf(jsonOf(response.body).qr_image_url).slice(0, start.length)).toBe(start)
   })
 
-  it("causes 404 for an image URL that the server did not issue", async () => {
+  it("causes 404 for an invalid image URL", async () => {
     const [one, other] = [await created(), await created()]
     const path = (order: Json, seal: string) => `/qr/${textOf(order.id)}.svg${seal}`
     const sealOf = (order: Json) => new URL(textOf(order.qr_image_url)).search

@@ -17,7 +17,6 @@ beforeAll(async () => {
 })
 afterAll(() => programme.close())
 
-/** Creates a customer of this reseller with a balance and an API key. */
 const spender = async (reseller: Actor) => {
   const { userId } = await programme.customerOf(reseller, 10_000_000n)
   const { token } = reseller

@@ -44,7 +44,6 @@ const order = async (method: string, at = programme): Promise<Json> => {
   return (await at.post("/api/reseller/topup", { token, body: { method, ...amount } })).body
 }
 
-/** Creates and pays an order. Returns the order and the webhook of its payment. */
 const paid = async (
   method: string,
   at = programme

@@ -319,16 +319,8 @@ describe("a responses request that fails", () => {
     ["fails", json({ error: {} }, 500), { status: 502, code: "upstream_error" }],
     ["sends an HTML page", textScript("<html>", "text/html"), { status: 502, code: "upstream_error" }],
     ["sends a failed response", failed("server_error"), { status: 502, code: "upstream_error" }],
-    [
-      "sends a response that failed because of a rate limit",
-      failed("rate_limit_exceeded"),
-      { status: 429, code: "technical_limit" }
-    ],
-    [
-      "sends a response that failed because of the prompt",
-      failed("invalid_prompt"),
-      { status: 400, code: "invalid_request" }
-    ]
+    ["reports a rate limit in its response", failed("rate_limit_exceeded"), { status: 429, code: "technical_limit" }],
+    ["reports an invalid prompt", failed("invalid_prompt"), { status: 400, code: "invalid_request" }]
   ]
   it.each(refusals)("costs nothing when the upstream %s", async (_, says, refusal) => {
     for (const stream of [false, true]) {
@@ -339,7 +331,7 @@ describe("a responses request that fails", () => {
     }
   })
 
-  it("receives an error status when the upstream's stream begins with a failure", async () => {
+  it("receives an error status when the stream begins with a failure", async () => {
     for (const first of [
       { type: "error", code: "rate_limit_exceeded", message: "x" },
       { type: "response.failed", response: { ...begun(), status: "failed", error: { code: "rate_limit_exceeded" } } }

@@ -50,7 +50,6 @@ afterAll(async () => {
   await gateway.close()
 })
 
-/** Sends a request and returns its id. */
 const ask = async (server: ServerProcess, streamed: boolean): Promise<string> => {
   const response = await fetch(`${server.url}/v1/chat/completions`, {
     method: "POST",

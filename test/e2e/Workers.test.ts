@@ -41,7 +41,6 @@ const freePort = (): Promise<number> =>
 const start = (settings: Settings = {}): Promise<ServerProcess> =>
   ServerProcess.beside(observer, { WORKERS: "2", NODE_DEAD_AFTER_SECONDS: "3", ...settings })
 
-/** Returns the process ids of the workers that run now. */
 const workersOf = ({ pid }: ServerProcess): ReadonlyArray<number> =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean).map(Number)
 

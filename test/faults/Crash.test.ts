@@ -1,5 +1,5 @@
 /**
- * Kills servers with SIGKILL while they serve customers, and compares each charge with the tokens that the client received.
+ * Kills servers with SIGKILL while they serve customers, and compares each charge with the tokens at the client.
  *
  * KILLS sets the maximum number of servers that are killed (default 3). A proof with a time limit can kill fewer.
  */

@@ -114,7 +114,6 @@ const responses: Array<ReceivedResponse> = []
 
 const open = (play: Play): StreamClient => StreamClient.open(gateway.url, customer.key, play)
 
-/** Waits until the stream ends, and adds its response to {@link responses}. */
 const record = async (client: StreamClient): Promise<void> => {
   const ending = await client.over
   const { body, deltas, requestId, status } = client

@@ -155,7 +155,7 @@ const METHODS = [
   { method: "crypto_bep20", amount_usd_micro: 1_000_123 }
 ]
 
-/** Creates an order and pays it. If the response is lost, the client cannot pay, because it has no payment instructions. */
+/** If the response is lost, the client cannot pay, because it has no payment instructions. */
 const topUp = async (actor: Actor, round: number): Promise<void> => {
   const created = await tryOnce("order", actor.token, "POST /topup", METHODS[round % METHODS.length])
   if (created === undefined || created.status === 503) return
@@ -185,7 +185,7 @@ const mint = async (actor: Actor, operationId: string): Promise<void> => {
   minted.set(operationId, response)
 }
 
-/** Creates a key, and revokes it in every second round. A key whose response is lost stays unused: its secret is shown once. */
+/** A key whose response is lost stays unused, because its secret is shown once. */
 const makeKey = async (actor: Actor, round: number): Promise<void> => {
   const created = await tryOnce("key", actor.token, `POST /customers/${actor.userId}/keys`, { name: `key ${round}` })
   if (created === undefined) return

@@ -1,5 +1,5 @@
 /**
- * Freezes the connection of a server to its database, so a request is sent to the provider while its hold is not durable.
+ * Freezes the connection of a server to its database. A request is then sent before its hold is durable.
  *
  * KILLS sets the number of servers that are killed (default 3).
  */
@@ -85,7 +85,7 @@ describe("a server with a frozen database", () => {
         await sleep(20)
         await server.kill()
         expect(await client.over).toBe("unanswered")
-        // The statement that writes the hold is in the cable. The database receives it now, after the death of the server.
+        // The statement that writes the hold is in the cable. The database receives it after the death of the server.
         cable.mend()
         await observer.settled()
         expect(await observer.balanceUsdMicro(customer)).toBe(balance)

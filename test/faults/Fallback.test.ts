@@ -119,7 +119,6 @@ const observed = async (call: () => Promise<ReceivedResult>) => {
   }
 }
 
-/** Starts a call and waits until the first upstream has received its request. */
 const begun = async (call: () => Promise<ReceivedResult>): Promise<{ readonly end: Promise<ReceivedResult> }> => {
   const { length } = gateway.upstream.requests
   const end = call()
@@ -142,7 +141,7 @@ describe.each([
   it.each<readonly [fault: string, script: Script]>([
     ["closes the connection", closeImmediately],
     ["resets the connection", resetImmediately],
-    ["rejects the API key of the gateway (401)", json(errorBody("no"), 401)],
+    ["rejects the gateway's API key (401)", json(errorBody("no"), 401)],
     ["requires payment (402)", json(errorBody("no"), 402)],
     ["does not have the model (404)", json(errorBody("no"), 404)],
     ["limits requests (429)", json(errorBody("slow down"), 429)],
@@ -165,7 +164,7 @@ describe.each([
     ["refuses the request (400)", json(errorBody("messages: too many of them"), 400), "invalid_request"],
     ["refuses the request (422)", json(errorBody("messages: too many of them"), 422), "invalid_request"],
     ["refuses the request as too large (413)", json(errorBody("no"), 413), "request_too_large"],
-    ["does not respond in time and can still bill for the request", silence, "upstream_error"]
+    ["does not respond in time", silence, "upstream_error"]
   ])("is not retried when the first provider %s", async (_fault, fault, code) => {
     await useProviders({ timeouts: { first_byte_ms: 150 } })
     gateway.upstream.next(fault)
@@ -274,7 +273,7 @@ describe("a provider that keeps failing", () => {
   })
 })
 
-describe("a provider that rejects the API key of the gateway", () => {
+describe("a provider that rejects the gateway's API key", () => {
   it("receives no further request", async () => {
     await useProviders()
     gateway.upstream.next(json(errorBody("Incorrect API key provided"), 401))

@@ -123,35 +123,38 @@ const receive = async ({ read }: Protocol, url: string, { key }: Customer): Prom
   }
 }
 
-describe.each(protocols)("25 parallel $name streams with a balance of 0.05 USD", (protocol) => {
-  it("write nothing off", async () => {
-    const customer = await a.newCustomer(CREDIT_USD_MICRO)
-    a.upstream.always(script({ steps: [protocol.upstream] }))
-    const all = await Promise.all(
-      Array.from({ length: STREAMS }, (_, i) => receive(protocol, (i % 2 === 0 ? a : b).url, customer))
-    )
-    await until(async () => (await a.query("SELECT FROM open_request")).length === 0)
-    const rows = await a.query<SettlementRow>("SELECT * FROM settlement WHERE user_id = $1", [customer.userId])
-    for (const { error } of all)
-      expect(String((error as { code?: unknown }).code ?? error)).toMatch(/insufficient_balance|balance/)
-    for (const { requestId, tokens } of all.filter((each) => each.tokens > 0)) {
-      expect(rows.find((row) => requestId.includes(row.request_id))).toMatchObject({
-        ending: "balance_exhausted",
-        charged_output: BigInt(tokens),
-        writeoff_pico: 0n
+describe.each(protocols.map((protocol) => [protocol.name, protocol] as const))(
+  "25 parallel %s streams with a balance of 0.05 USD",
+  (_name, protocol) => {
+    it("write nothing off", async () => {
+      const customer = await a.newCustomer(CREDIT_USD_MICRO)
+      a.upstream.always(script({ steps: [protocol.upstream] }))
+      const all = await Promise.all(
+        Array.from({ length: STREAMS }, (_, i) => receive(protocol, (i % 2 === 0 ? a : b).url, customer))
+      )
+      await until(async () => (await a.query("SELECT FROM open_request")).length === 0)
+      const rows = await a.query<SettlementRow>("SELECT * FROM settlement WHERE user_id = $1", [customer.userId])
+      for (const { error } of all)
+        expect(String((error as { code?: unknown }).code ?? error)).toMatch(/insufficient_balance|balance/)
+      for (const { requestId, tokens } of all.filter((each) => each.tokens > 0)) {
+        expect(rows.find((row) => requestId.includes(row.request_id))).toMatchObject({
+          ending: "balance_exhausted",
+          charged_output: BigInt(tokens),
+          writeoff_pico: 0n
+        })
+      }
+      const delivered = all.reduce((sum, { tokens }) => sum + tokens, 0)
+      const charged = rows.reduce((sum, row) => sum + row.charged_output, 0n)
+      const paidPico = rows.reduce((sum, row) => sum + row.payg_pico, 0n)
+      expect(charged).toBe(BigInt(delivered))
+      expect(rows.reduce((sum, row) => sum + row.writeoff_pico, 0n)).toBe(0n)
+      expect(paidPico).toBeLessThanOrEqual(CREDIT_USD_MICRO * 1_000_000n)
+      // The balance is used up: every stream was cut, and less than a tenth of the balance remains.
+      expect(paidPico).toBeGreaterThan(((CREDIT_USD_MICRO * 9n) / 10n) * 1_000_000n)
+      recordFigures({
+        [`${protocol.name}: output tokens delivered, and charged`]: `${delivered}, ${charged}`,
+        [`${protocol.name}: pico-USD paid, of a balance of`]: `${paidPico}, ${CREDIT_USD_MICRO * 1_000_000n}`
       })
-    }
-    const delivered = all.reduce((sum, { tokens }) => sum + tokens, 0)
-    const charged = rows.reduce((sum, row) => sum + row.charged_output, 0n)
-    const paidPico = rows.reduce((sum, row) => sum + row.payg_pico, 0n)
-    expect(charged).toBe(BigInt(delivered))
-    expect(rows.reduce((sum, row) => sum + row.writeoff_pico, 0n)).toBe(0n)
-    expect(paidPico).toBeLessThanOrEqual(CREDIT_USD_MICRO * 1_000_000n)
-    // The balance is used up: every stream was cut, and less than a tenth of the balance remains.
-    expect(paidPico).toBeGreaterThan(((CREDIT_USD_MICRO * 9n) / 10n) * 1_000_000n)
-    recordFigures({
-      [`${protocol.name}: output tokens delivered, and charged`]: `${delivered}, ${charged}`,
-      [`${protocol.name}: pico-USD paid, of a balance of`]: `${paidPico}, ${CREDIT_USD_MICRO * 1_000_000n}`
     })
-  })
-})
+  }
+)

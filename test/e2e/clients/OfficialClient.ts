@@ -67,7 +67,6 @@ export interface Usage {
   readonly output: number
 }
 
-/** The content and the usage that a scripted upstream sends. */
 export interface ScriptedContent {
   readonly reasoning?: string
   readonly text?: string

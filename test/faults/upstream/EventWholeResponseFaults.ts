@@ -1,6 +1,5 @@
 /**
- * Lists upstream faults in whole responses of the messages and responses protocols. An invalid response causes an error. An
- * unusual response is accepted.
+ * Lists upstream faults in whole responses of the messages and responses protocols.
  */
 import { frameOf } from "../../support/upstream/MessagesWire.ts"
 import {

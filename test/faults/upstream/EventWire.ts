@@ -1,6 +1,5 @@
 /**
- * Defines the wire format of the messages and responses protocols, whose streams consist of named events. The fault tables
- * use it to write valid and invalid responses.
+ * Defines the wire format of the messages and responses protocols, whose streams consist of named events.
  */
 import {
   errorOf,
@@ -18,13 +17,11 @@ export interface EventWire {
   readonly usage: (prompt: number, output: number) => object
   /** Returns the events of a whole stream, without pings. Each delta has one word. Without `usage`, none is reported. */
   readonly events: (words: ReadonlyArray<string>, usage?: object) => ReadonlyArray<WireEvent>
-  /** Returns whether an event is a delta with a word. */
   readonly isWord: (event: WireEvent) => boolean
   /** Returns a whole response with this value as its usage. */
   readonly whole: (text: string, usage?: unknown) => object
   /** Events that report a failure and end the response. Each key is the name of its event in the test labels. */
   readonly failures: Readonly<Record<string, WireEvent>>
-  /** An event that reports a rate limit. */
   readonly limit: WireEvent
   /**
    * The charge for a stream that is cut after a word. In the messages protocol the first event reports 7 prompt tokens.

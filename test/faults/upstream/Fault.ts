@@ -6,11 +6,9 @@ import { type Script, type Step, script } from "../../support/upstream/Script.ts
 export interface Fault {
   /** The behaviour of the upstream as a test label, such as "sends invalid JSON". */
   readonly upstream: string
-  /** What the client requests: a stream or a whole response. */
   readonly requested: "stream" | "whole"
   /** The unreachable upstream that replaces the scripted one. */
   readonly at?: UnreachableAddress
-  /** The timeouts of the provider in the catalog. */
   readonly timeouts?: object
   readonly upstreamScript: (delivered: DeliveredEvents) => Script
   readonly expected: ExpectedResult
@@ -21,7 +19,6 @@ export interface Fault {
 export type UnreachableAddress = "at a closed port" | "behind an untrusted certificate" | "at a port without TLS"
 
 export type ExpectedResult =
-  /** An error status. */
   | { readonly kind: "refusal"; readonly status: number; readonly code: string; readonly retryAfter?: string }
   /** A stream that ends with an error after this text. The text is undefined when its length depends on timing. */
   | { readonly kind: "broken stream"; readonly text: string | undefined; readonly code: string }
@@ -75,7 +72,6 @@ export const streamFault = (
   timeouts
 })
 
-/** A fault of a whole response that causes an error and no charge. */
 export const invalidResponse = (
   upstream: string,
   upstreamScript: Script,

@@ -8,10 +8,8 @@ export const HIDDEN_MODEL = "hidden-model"
 const HOST = "kwyjibo.example"
 const COST = "0.00731"
 
-/** Texts that no client may receive. */
 export const leaks: ReadonlyArray<string> = [PROVIDER, HIDDEN_MODEL, "upstream-model", "kwyjibo", COST, "chatcmpl-up-1"]
 
-/** Headers that identify a provider. */
 export const identifyingHeaders: Readonly<Record<string, string>> = {
   server: HOST,
   via: `1.1 ${HOST}`,
@@ -21,7 +19,6 @@ export const identifyingHeaders: Readonly<Record<string, string>> = {
   "set-cookie": `session=kwyjibo; Domain=${HOST}`
 }
 
-/** Body members that name the provider or its cost. */
 export const identifyingMembers = {
   provider: PROVIDER,
   system_fingerprint: "fp_kwyjibo",
