@@ -25,7 +25,7 @@ export class Anvil {
   readonly #child: ChildProcess
   readonly #killWithUs: () => void
 
-  /** Starts anvil on a free port. Fails with the reason when this machine cannot run anvil. */
+  /** Fails with the reason when this machine cannot run anvil. */
   static async start({ chainId }: { readonly chainId: number }): Promise<Anvil> {
     const options = ["--port", "0", "--accounts", "1", "--no-mining", "--slots-in-an-epoch", "1"]
     const child = spawn(binary(), [...options, "--chain-id", String(chainId)], { stdio: ["ignore", "pipe", "pipe"] })
@@ -63,7 +63,7 @@ export class Anvil {
     return reply.result
   }
 
-  /** Mines this many blocks. The first block contains the pending transactions. */
+  /** The first block contains the pending transactions. */
   async mine(blocks: number): Promise<void> {
     await this.rpc("anvil_mine", [`0x${blocks.toString(16)}`])
   }

@@ -1,9 +1,9 @@
 /**
- * Bundles the programs of this repository, for tests that start processes. A bundle starts ten times faster than a program
- * that compiles every module, and no build has to run first. A test run makes each bundle once.
+ * Bundles the programs of this repository, for tests that start processes. A bundle starts ten times faster than a
+ * program that compiles every module. A test run makes each bundle once.
  *
- * A process of a bundle stores its compiled functions in a file when it exits. Processes that start later read them
- * from there, which saves about a third of the processor time of a start.
+ * A process of a bundle stores its compiled functions in a file when it exits. Later processes read them, which saves
+ * about a third of the processor time of a start.
  */
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises"
 import { join, resolve } from "node:path"
@@ -13,7 +13,6 @@ import { inject } from "vitest"
 const ROOT = resolve(import.meta.dirname, "../..")
 
 export interface Program {
-  /** The name of the bundle's folder. */
   readonly name: string
   /** The source file that starts the program, relative to the root of the repository. */
   readonly entry: string
@@ -25,10 +24,7 @@ export interface Program {
 
 export const CLI: Program = { name: "cli", entry: "apps/cli/src/main.ts", package: "apps/cli" }
 
-/**
- * Returns the path of the bundled program. The first test file that needs the bundle makes it. The other test files wait
- * for it.
- */
+/** The first test file that needs the bundle makes it. The other test files wait for it. */
 export const bundled = async (program: Program): Promise<string> => {
   const folder = join(inject("bundles"), program.name)
   const isFirst = await mkdir(folder).then(
@@ -45,7 +41,6 @@ export const bundled = async (program: Program): Promise<string> => {
   return join(folder, "dist/main.cjs")
 }
 
-/** Waits until a file exists and is not empty. */
 const contentsOf = async (path: string): Promise<string> => {
   for (;;) {
     const text = await readFile(path, "utf8").catch(() => "")
@@ -81,9 +76,9 @@ const makeBundle = async (program: Program, folder: string): Promise<void> => {
 }
 
 /**
- * Runs `program.cjs` with the compiled functions in `program.cache`. At the exit of the process, it creates this file
- * if it did not exist at the start. V8 ignores the file if the process has other V8 flags than the process that created
- * it. Therefore the flag that the server changes at its start has its default value again when the file is created.
+ * Runs `program.cjs` with the compiled functions in `program.cache`, which it creates at its exit. V8 ignores the file if
+ * a process has other V8 flags. Therefore the flag that the server changes at its start has its default value again when
+ * the file is created.
  */
 const MAIN = `
 const { existsSync, readFileSync, renameSync, writeFileSync } = require("node:fs")

@@ -6,8 +6,8 @@ const MEMORY = "/dev/shm"
 const MEMORY_BYTES = 4 * 2 ** 30
 
 /**
- * Returns the directory for the cluster. A run creates and drops about a hundred databases, which are a hundred thousand
- * small files. A file system on disk spends a fifth of the CPU time of the run on them.
+ * Returns the directory for the cluster. A run creates a hundred thousand small files, on which a file system on disk
+ * spends a fifth of the CPU time of the run.
  */
 export const clusterParent = (): string => {
   try {

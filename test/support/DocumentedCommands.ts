@@ -6,7 +6,6 @@ import { join, resolve } from "node:path"
 
 const ROOT = resolve(import.meta.dirname, "../..")
 
-/** Returns the text below a heading of the page on operations, up to the next heading. */
 const sectionOf = (heading: string): string => {
   const page = readFileSync(join(ROOT, "docs/operations.md"), "utf8")
   const [, section] = page.split(`\n### ${heading}\n`)
@@ -14,11 +13,10 @@ const sectionOf = (heading: string): string => {
   return section.split(/\n#{2,3} /)[0] ?? ""
 }
 
-/** Returns the blocks of shell commands below a heading of the page on operations. */
 export const commandsBelow = (heading: string): ReadonlyArray<string> =>
   [...sectionOf(heading).matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, commands = ""]) => commands)
 
-/** Replaces each text by another. Fails if a text does not occur, because the document has then changed. */
+/** Fails if a text does not occur, because the document has then changed. */
 export const replaced = (commands: string, replacements: ReadonlyArray<readonly [from: string, to: string]>): string =>
   replacements.reduce((text, [from, to]) => {
     if (!text.includes(from)) throw new Error(`the commands do not contain: ${from}`)

@@ -14,7 +14,7 @@ export const recordFigures = (figures: Figures): void => {
   appendFileSync(file, `${JSON.stringify(Object.fromEntries(texts))}\n`)
 }
 
-/** Returns the remaining milliseconds of the time limit of `npm run proof`; infinite without a time limit. */
+/** The rest of the time limit of `npm run proof`; infinite without a time limit. */
 export const proofMillis = (): number => Number(process.env.PROOF_UNTIL ?? Number.POSITIVE_INFINITY) - Date.now()
 
 export const isProofOver = (): boolean => proofMillis() <= 0

@@ -6,7 +6,6 @@
  */
 const removals = new Set<() => unknown>()
 
-/** Registers a cleanup that runs once, after the current test file. */
 export const cleanUpAfterFile = (removal: () => unknown): void => {
   removals.add(removal)
 }

@@ -5,5 +5,5 @@ import { countTokens } from "gpt-tokenizer/encoding/o200k_base"
 
 export const tokens = (text: string): bigint => BigInt(countTokens(text))
 
-/** Counts a prompt with one user message: its role and text, 3 tokens per message, and 3 for the start of the response. */
+/** A prompt has 3 tokens per message in addition to role and text, and 3 for the start of the response. */
 export const promptTokens = (content: string): bigint => 3n + tokens(`user${content}`) + 3n

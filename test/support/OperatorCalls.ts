@@ -15,13 +15,12 @@ export interface OperatorCalls {
   readonly get: (path: string) => Promise<ApiResponse>
   readonly post: (path: string, body?: unknown) => Promise<ApiResponse>
   readonly put: (path: string, body: unknown) => Promise<ApiResponse>
-  /** Reads all pages of a list with this page size. */
   readonly all: (path: string, limit: number) => Promise<ReadonlyArray<unknown>>
 }
 
 const API = "/api/operator"
 
-/** Opens a session with this actor. Paths are relative to `/api/operator`. */
+/** Paths are relative to `/api/operator`. */
 export const operatorCalls = async (programme: TestProgramme, actor: string): Promise<OperatorCalls> => {
   const token = await programme.run(
     Effect.gen(function* () {

@@ -50,7 +50,6 @@ export const positiveNumber = (placeholder: string): ValueOption<number> => ({
   read: (text) => (/^\d+(\.\d+)?$/.test(text) && Number(text) > 0 ? Number(text) : undefined)
 })
 
-/** One or several of the names, separated by commas. */
 export const someOf = <Name extends string>(names: ReadonlyArray<Name>): ValueOption<ReadonlyArray<Name>> => ({
   placeholder: "NAME,...",
   wanted: `some of ${names.join(",")}`,
@@ -100,13 +99,11 @@ export const parseProgram = <O extends ProgramOptions>(
   }
 }
 
-/** Ends the program because of a wrong option. */
 export const refuse = (line: string): never => {
   process.stderr.write(`${line}\n`)
   process.exit(2)
 }
 
-/** Returns the options of this process, or ends it. */
 export const readProgram = <O extends ProgramOptions>(options: O, operands?: string): ParsedProgram<O> => {
   const parsed = parseProgram(options, process.argv.slice(2), operands)
   return typeof parsed === "string" ? refuse(parsed) : parsed

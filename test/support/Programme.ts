@@ -22,10 +22,9 @@ import { Effect, Layer, Option, Redacted } from "effect"
 import * as Stores from "./Stores.ts"
 import { clientLayer, TestDatabase } from "./TestDatabase.ts"
 
-/** The reseller features and their stores. */
 export const layer = Layer.provideMerge(stores, Stores.layer)
 
-/** Builds the reseller features a second time, with separate connections to the same database, as on another node. */
+/** The reseller features with separate connections to the same database, as on another node. */
 export const anotherNode = Effect.flatMap(TestDatabase, (database) => aNodeOf(database))
 
 export const aNodeOf = (database: TestDatabase["Type"]) =>
@@ -38,7 +37,6 @@ const next = () => ++count
 
 export const anOperation = (): OperationId => OperationId.make(`operation ${next()}`)
 
-/** Creates a reseller that has signed up and waits for its review. */
 export const anApplicant = (email: Email = Stores.anEmail()): Effect.Effect<Reseller, never, Resellers> =>
   Effect.orDie(
     Effect.flatMap(Resellers, ({ create }) =>
@@ -60,7 +58,6 @@ export const adjust = (resellerId: ResellerId, change: bigint, operationId = anO
     quota.adjust({ resellerId, change: QuotaChange(change), operationId }, Stores.operator)
   )
 
-/** Creates a user who is a customer of this reseller. */
 export const aCustomer = (resellerId: ResellerId, email: Email = Stores.anEmail()) =>
   Effect.flatMap(Customers, ({ resolve }) => resolve(resellerId, email, "closed"))
 
@@ -124,17 +121,15 @@ export const recordObservation = (id: OrderId, seen: PaymentObservation) =>
 export const credit = (id: OrderId) => Effect.flatMap(TopUpOrders, (orders) => orders.credit(id))
 export const balance = (resellerId: ResellerId) => Effect.flatMap(Quota, (quota) => quota.balance(resellerId))
 
-/** Returns whether a time is less than a minute away from the present. */
 export const isNow = (time: Date | undefined): boolean => Math.abs(Date.now() - (time?.getTime() ?? 0)) < 60_000
 
-/** Returns the audit log entries about a subject, oldest first. */
 export const audited = (subject: string) =>
   Effect.flatMap(
     SqlClient.SqlClient,
     (sql) => sql`SELECT actor, action, reason, detail FROM audit_log WHERE subject = ${subject} ORDER BY seq`
   ).pipe(Effect.orDie)
 
-/** Mints any number of tokens to a customer for one cent. Real mints have the size and price of a tier, and a rate limit. */
+/** Mints any number of tokens for one cent, without a tier and without the rate limit. */
 export const grant = (userId: string, modelId: string, tokens: bigint) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

@@ -1,5 +1,5 @@
 /**
- * Composes the layers of a `TestProgramme` as the server does. A `TestProgramme` runs the reseller features in one process.
+ * Composes the layers of a `TestProgramme` as the server does.
  */
 
 import * as ArgonPasswordHasher from "@tollgate/adapters-http/auth/ArgonPasswordHasher"
@@ -39,7 +39,6 @@ export interface ProgrammeSettings {
   readonly gatewayUrl: string
   /** The logged errors. A test that expects an error removes it from this list. */
   readonly faults: Array<string>
-  /** Counts the calls of the password hasher. */
   readonly hashes: { hashed: number; verified: number }
   /** True if the payment providers omit the URL of the QR image. */
   readonly withoutPictures: boolean
@@ -51,7 +50,6 @@ export interface ProgrammeSettings {
   readonly webhookOrigins: ReadonlyArray<string>
 }
 
-/** A cheap password hasher that counts its calls. */
 const hasher = ({ hashes }: ProgrammeSettings) =>
   Layer.scoped(
     PasswordHasher,
@@ -120,7 +118,6 @@ const ports = (settings: ProgrammeSettings) =>
     Layer.provideMerge(TestDatabase.clientLayer(settings.database))
   )
 
-/** Collects the logged errors in `faults`. */
 const noted = ({ faults }: ProgrammeSettings) =>
   Layer.merge(
     Logger.replace(

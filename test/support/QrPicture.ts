@@ -22,7 +22,7 @@ export const readQrPicture = (svg: string): string | undefined => {
   return jsQR.default(pixels, width, width)?.data
 }
 
-/** Returns the width of the quiet zone around the code, counted in modules. */
+/** The width of the quiet zone around the code, in modules. */
 export const quietZoneOf = (svg: string): number => {
   const [, x, , side] = /M(\d+),(\d+)h(\d+)/.exec(svg) ?? []
   return Number(x) / Number(side)

@@ -1,9 +1,6 @@
 /**
- * Computes the rankings slowly, as a reference. It reads every settlement and applies the rules of the API contract one by
- * one.
- *
- * Tests compare its document with the document of the gateway. The reference shares no code with the gateway,
- * and uses the platform's time zone data for the calendar. Its document has the members of the wire format.
+ * Computes the rankings slowly, as a reference, from every settlement by the rules of the API contract. It shares no code
+ * with the gateway, and uses the platform's time zone data for the calendar.
  */
 
 export interface RankedModel {
@@ -16,7 +13,6 @@ export interface RankedModel {
 }
 
 export interface RankedSettlement {
-  /** The public name of the model. */
   readonly model: string
   readonly settledAt: Date
   readonly consumed: {
@@ -69,7 +65,6 @@ export const referenceRankings = (
     previousFrom = from - days * A_DAY
   }
 
-  // These are the tokens of each model in the window and in the comparison period before it.
   const nowUsed = tokensByModel(uses, from, to)
   const beforeUsed = previousFrom === null ? null : tokensByModel(uses, previousFrom, from)
 
@@ -212,13 +207,13 @@ const fastestOf = (models: ReadonlyArray<RankedModel>, uses: ReadonlyArray<Use>,
   return entries.sort((a, b) => b.tps_p50 - a.tps_p50 || ascending(a.public_name, b.public_name))
 }
 
-/** Returns the median: of an even number of values, the lower of the two middle values. */
+/** Of an even number of values, the median is the lower of the two middle values. */
 const median = (values: ReadonlyArray<number>): number => {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.ceil(sorted.length / 2) - 1] ?? Number.NaN
 }
 
-/** Returns the change in whole percent. A half is rounded away from zero. */
+/** A half is rounded away from zero. */
 const percentChange = (before: bigint, now: bigint): number => {
   const hundredfold = (now - before) * 100n
   const whole = hundredfold / before

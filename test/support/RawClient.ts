@@ -10,7 +10,6 @@
  */
 import { connect, type Socket } from "node:net"
 
-/** The response, as far as it has been received. */
 export interface RawResponse {
   /** The status code; 0 until the response head is complete. */
   readonly status: number
@@ -18,7 +17,6 @@ export interface RawResponse {
   readonly headers: Readonly<Record<string, string>>
   /** The body without chunk framing. */
   readonly body: string
-  /** True if the body is complete. */
   readonly whole: boolean
 }
 
@@ -33,10 +31,8 @@ export class RawClient {
   readonly #socket: Socket
   #received = Buffer.alloc(0)
   #wake = () => {}
-  /** True after the connection has ended. */
   ended = false
 
-  /** Opens a connection to a server such as `http://127.0.0.1:8080`. */
   static async connect(url: string): Promise<RawClient> {
     const { hostname, port } = new URL(url)
     const socket = connect({ host: hostname, port: Number(port), noDelay: true })
@@ -72,18 +68,15 @@ export class RawClient {
     })
   }
 
-  /** Sends bytes unchanged. */
   say(bytes: string | Uint8Array): void {
     this.#socket.write(bytes)
   }
 
-  /** Sends a request line and headers. */
   head(method: string, path: string, headers: ReadonlyArray<readonly [name: string, value: string]>): void {
     const lines = [["host", "gateway.test"] as const, ...headers].map(([name, value]) => `${name}: ${value}\r\n`)
     this.say(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`)
   }
 
-  /** All received bytes. */
   get received(): string {
     return this.#received.toString("utf8")
   }
@@ -92,7 +85,7 @@ export class RawClient {
     return readResponse(this.#received, this.ended)
   }
 
-  /** Waits until the received part of the response satisfies the condition. Fails when the connection ends earlier. */
+  /** Fails when the connection ends before the received part of the response satisfies the condition. */
   async until(enough: (response: RawResponse) => boolean): Promise<RawResponse> {
     for (;;) {
       const { response } = this
@@ -105,12 +98,10 @@ export class RawClient {
     }
   }
 
-  /** Waits for the complete response. */
   whole(): Promise<RawResponse> {
     return this.until(({ whole }) => whole)
   }
 
-  /** Waits until the connection has ended. */
   async closed(): Promise<void> {
     while (!this.ended) {
       await new Promise<void>((resolve) => {
@@ -119,7 +110,6 @@ export class RawClient {
     }
   }
 
-  /** Stops reading from the socket. */
   pause(): void {
     this.#socket.pause()
   }

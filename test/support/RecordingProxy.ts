@@ -7,10 +7,8 @@ export class RecordingProxy {
   readonly url: string
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
-  /** The bytes sent to clients, one list per connection. */
   readonly #received: Array<Array<Buffer>> = []
 
-  /** Starts a proxy in front of the gateway at this URL. Clients connect to the `url` of the proxy. */
   static start(url: string): Promise<RecordingProxy> {
     const server = createServer({ allowHalfOpen: true, noDelay: true })
     return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(new RecordingProxy(server, url))))

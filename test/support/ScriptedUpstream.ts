@@ -25,7 +25,6 @@ export interface ReceivedRequest extends ParsedRequest {
   readonly connection: number
   /** Resolves when the client closes the connection before the script has ended. */
   readonly left: Promise<void>
-  /** Resolves when the script has ended. */
   readonly over: Promise<void>
   /** Returns the number of body bytes and raw bytes that the socket has accepted so far. */
   readonly sentBytes: () => number
@@ -106,7 +105,6 @@ export class ScriptedUpstream {
     }
   }
 
-  /** The number of open connections. */
   get openConnections(): number {
     return this.#sockets.size
   }
@@ -239,10 +237,7 @@ const headOf = (script: Script, status: number): string => {
   return `HTTP/1.1 ${status} Scripted\r\n${lines.join("")}\r\n`
 }
 
-/**
- * Adds headers that identify the provider. The body gets longer too, so the end of the connection marks the end of the body
- * instead of a content length.
- */
+/** The body gets longer too, so the end of the connection marks its end instead of a content length. */
 const identifiable = (script: Script): Script => ({
   ...script,
   framing: script.framing === "length" ? "until close" : script.framing,
@@ -253,6 +248,5 @@ interface Connection {
   readonly socket: Socket
   readonly number: number
   readonly gone: Promise<void>
-  /** Reports the disconnect of the client to the request in progress. */
   leave: () => void
 }

@@ -5,8 +5,7 @@
  *     ... fetch(server.url + "/readyz") ...
  *     expect(await server.stop()).toEqual({ code: 0, signal: null })
  *
- * The process runs `apps/server/src/main.ts`, which is bundled once and then shared by the test files. A bundle starts ten
- * times faster than a server that compiles every module, and no build has to run first.
+ * The process runs `apps/server/src/main.ts`, which is bundled once and then shared by the test files.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { bundled, type Program } from "./Bundle.ts"
@@ -28,17 +27,14 @@ export class ServerProcess {
   /** Resolves when the process has ended and its output is complete. */
   readonly exited: Promise<Exit>
 
-  /**
-   * Starts a server and waits until it serves. It uses free ports and inherits only PATH, unless `settings` override
-   * this.
-   */
+  /** The server uses free ports and inherits only PATH, unless `settings` override this. */
   static async start(settings: Settings = {}): Promise<ServerProcess> {
     const server = await ServerProcess.launch(settings)
     await server.serving()
     return server
   }
 
-  /** Starts a server on the database of a gateway, so that both have the same catalog, API keys and upstream. */
+  /** The server has the database of a gateway, and with it the catalog, the API keys and the upstream. */
   static beside(gateway: TestGateway, settings: Settings = {}): Promise<ServerProcess> {
     const shared = {
       DATABASE_URL: gateway.database.url,
@@ -49,7 +45,7 @@ export class ServerProcess {
     return ServerProcess.start({ ...shared, ...settings })
   }
 
-  /** Starts a process and does not wait for it, because a test may expect that it exits at start. */
+  /** Does not wait for the process, because a test may expect that it exits at start. */
   static async launch(settings: Settings = {}, contents: Contents = "everything"): Promise<ServerProcess> {
     const program = await bundled(programOf(contents))
     const defaults = {
@@ -99,12 +95,10 @@ export class ServerProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null
   }
 
-  /** Waits for the log line with the URL of the server. */
   async serving(): Promise<void> {
     this.#url = await this.#found(() => /serving on (http:\/\/[^\s"]+)/.exec(this.stderr)?.[1])
   }
 
-  /** Waits until standard output matches this expression. */
   async printed(words: RegExp): Promise<void> {
     await this.#found(() => words.exec(this.stdout)?.[0])
   }
@@ -113,7 +107,6 @@ export class ServerProcess {
     this.#child.kill(signal)
   }
 
-  /** Kills the process with SIGKILL. */
   kill(): Promise<Exit> {
     this.signal("SIGKILL")
     return this.exited

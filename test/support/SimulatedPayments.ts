@@ -40,11 +40,9 @@ export const jsonOf = (text: string): Json => {
   }
 }
 
-/** Returns a member as a list; an empty list if the member is not an array. */
 export const listOf = (member: Json | undefined): ReadonlyArray<Json> =>
   Array.isArray(member) ? (member as ReadonlyArray<Json>) : []
 
-/** Returns a string or number member as text. */
 export const textOf = (member: Json | undefined): string => `${member}`
 
 export const clientOf = (baseUrl: string): SimulatorClient => ({

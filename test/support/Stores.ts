@@ -30,7 +30,6 @@ export const keyMac = KeyMac.layer({
   pepper: Redacted.make("the pepper of the tests")
 })
 
-/** The stores, for a database that the caller provides. */
 export const stores = Layer.mergeAll(
   PgUsers.layer,
   PgApiKeys.layer,
@@ -63,7 +62,6 @@ export const aUser = Effect.gen(function* () {
   return yield* (yield* Users).create(anEmail(), operator)
 })
 
-/** Creates a user with this pay-as-you-go balance. */
 export const aPayer = (usdMicro: bigint) =>
   Effect.tap(aUser, ({ email, id }) =>
     Effect.flatMap(PaygAccounts, (accounts) =>
@@ -92,7 +90,7 @@ export const catalogOf = (...models: ReadonlyArray<ModelMembers>): CatalogTerms 
     })
   )
 
-/** Applies a catalog that contains only this model, and returns the stored model. */
+/** Applies a catalog that contains only this model. */
 export const aModel = (publicName: string) =>
   Effect.gen(function* () {
     const catalogs = yield* Catalogs
@@ -101,7 +99,6 @@ export const aModel = (publicName: string) =>
     return model ?? (yield* Effect.dieMessage(`${publicName} was not stored`))
   })
 
-/** Returns the ids of the audit checks that found violations. */
 export const brokenInvariants = Effect.map(
   Effect.flatMap(Audit, (audit) => audit.audit),
   ({ checks }) => checks.filter(({ violations }) => violations > 0n).map(({ id }) => id)

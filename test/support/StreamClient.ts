@@ -71,7 +71,6 @@ export class StreamClient {
     this.#request.end(bytes)
   }
 
-  /** Waits until this many deltas have arrived or the request has ended. */
   async received(deltas: number): Promise<void> {
     while (this.deltas.length < deltas && this.ending === undefined) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))

@@ -17,7 +17,6 @@ import { administer, TEMPLATE } from "./TestCluster.ts"
 export interface Database {
   /** The settings for further connections of a test: `new Pg.Client(database.settings)`. */
   readonly settings: Pg.ClientConfig
-  /** The `DATABASE_URL` for programs that a test starts. */
   readonly url: string
 }
 
@@ -39,7 +38,6 @@ export const make = (contents: "migrated" | "empty" = "migrated"): Effect.Effect
     }
   })
 
-/** The services that stores require: a client and the settings of this database. */
 export const clientLayer = (
   database: Database
 ): Layer.Layer<TestDatabase | PgSettings.PgSettings | PgClient | SqlClient> => {

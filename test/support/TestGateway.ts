@@ -36,14 +36,9 @@ import { identifyingWords } from "./upstream/ProviderIdentity.ts"
 const operator = { actor: "test", reason: "required by a test" }
 const PROVIDER = "scripted-provider"
 export const PROVIDER_KEY = "sk-provider-0123456789abcdefghijklmnop"
-/**
- * The key pepper of every test gateway, so that an API key of one gateway is valid at another with the same database.
- */
+/** Shared, so that an API key of one gateway is valid at another with the same database. */
 export const TEST_PEPPER = "the pepper of every test gateway"
-/**
- * The signing secret of every test gateway, so that a login token of one gateway is valid at another with the same
- * database.
- */
+/** Shared, so that a login token of one gateway is valid at another with the same database. */
 export const TEST_JWT_SECRET = "the signing secret of every test gateway"
 
 export interface SettlementRow {
@@ -91,7 +86,6 @@ export interface GatewayParts {
 let count = 0
 
 export class TestGateway {
-  /** The base URL for clients. */
   readonly url: string
   readonly upstream: ScriptedUpstream
   readonly database: TestDatabase.Database
@@ -201,7 +195,6 @@ export class TestGateway {
     await until(() => current.get().version >= version)
   }
 
-  /** Creates a customer with an API key and this pay-as-you-go balance. */
   newCustomer(usdMicro: bigint): Promise<Customer> {
     const email = Email.make(`caller-${++count}@example.com`)
     return this.run(
@@ -217,10 +210,7 @@ export class TestGateway {
     )
   }
 
-  /**
-   * Returns the pay-as-you-go balance in micro-USD. The default prices are whole micro-USD per token, so no fraction is
-   * cut off.
-   */
+  /** The default prices are whole micro-USD per token, so no fraction is cut off. */
   async balanceUsdMicro(customer: Customer = this.customer): Promise<bigint> {
     const { paygPico } = await this.balances(customer)
     return paygPico / 1_000_000n
@@ -262,7 +252,6 @@ export class TestGateway {
     return rows[0]
   }
 
-  /** Waits for the settlement of a request. */
   async settlementOf(requestId: string): Promise<SettlementRow> {
     for (;;) {
       const [row] = await this.query<SettlementRow>("SELECT * FROM settlement WHERE request_id = $1", [requestId])
@@ -276,7 +265,6 @@ export class TestGateway {
     return Effect.runPromise(Effect.provide(effect, this.#ports))
   }
 
-  /** Returns the invariants for which the audit found violations. */
   audit(): Promise<ReadonlyArray<string>> {
     return this.run(
       Effect.map(
@@ -286,9 +274,7 @@ export class TestGateway {
     )
   }
 
-  /**
-   * The places where a client received data that identifies the provider, a cost or a key, with the surrounding text.
-   */
+  /** The places where a client received data that identifies the provider, a cost or a key. */
   get leaks(): ReadonlyArray<string> {
     if (this.#proxy === undefined || this.#proxy.transcripts.length === 0) throw new Error("no response was recorded")
     const { host } = new URL(this.upstream.baseUrl)
@@ -314,7 +300,6 @@ export class TestGateway {
   }
 }
 
-/** The services of a server, and the audit. */
 type PortTags = Layer.Layer.Success<ReturnType<typeof layers>>
 type Ports = Context.Context<PortTags>
 

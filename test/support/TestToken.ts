@@ -44,10 +44,8 @@ export const TEST_TOKEN_CODE = `0x${[
 /** The code of a contract that returns 6 for every call: PUSH1 6, PUSH1 0, MSTORE, PUSH1 32, PUSH1 0, RETURN. */
 export const SIX_DECIMALS_CODE = "0x600660005260206000f3"
 
-/** Returns the `input` of a transaction that mints tokens. */
 export const mintInput = (to: string, amountRaw: bigint): string => `0x40c10f19${word(to)}${word(amountRaw)}`
 
-/** Returns the `input` of a transaction that transfers tokens. */
 export const transferInput = (to: string, amountRaw: bigint): string => `0xa9059cbb${word(to)}${word(amountRaw)}`
 
 const word = (value: string | bigint): string =>

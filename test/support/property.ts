@@ -5,7 +5,6 @@
 import { FastCheck } from "effect"
 import { it } from "vitest"
 
-/** Registers a test that checks the property with many random inputs. The test fails when `holds` returns false. */
 export const property = <Inputs extends [unknown, ...Array<unknown>]>(
   sentence: string,
   inputs: { [I in keyof Inputs]: FastCheck.Arbitrary<Inputs[I]> },

@@ -46,9 +46,7 @@ export type Body = Readonly<Record<string, unknown>>
 
 export class ConsoleServer {
   readonly url: string
-  /** The URL of the payment simulator. */
   readonly payments: string
-  /** The API key of the demo customer. */
   readonly demoKey: string
   readonly #server: ServerProcess
   readonly #environment: Readonly<Record<string, string | undefined>>
@@ -98,7 +96,7 @@ export class ConsoleServer {
     return stdout
   }
 
-  /** Sends a request with a token, or without one if `bearer` is empty. Returns the body of the response. */
+  /** Sends no token if `bearer` is empty. */
   async send(method: string, path: string, bearer: string, body?: object): Promise<Body> {
     const response = await fetch(this.url + path, {
       method,
@@ -113,7 +111,6 @@ export class ConsoleServer {
     return JSON.parse(text) as Body
   }
 
-  /** Opens an operator session with the code of `tollgate console`. Returns its token. */
   async operatorToken(name: string): Promise<string> {
     const [code = ""] = /tgc_[\w-]+/.exec(await this.operator("console", "--name", name)) ?? []
     return String((await this.send("POST", "/api/operator/session", "", { code })).token)
@@ -125,7 +122,6 @@ export class ConsoleServer {
     if (!response.ok) throw new Error(`${action} was refused: ${await response.text()}`)
   }
 
-  /** Runs SQL statements as the owner of the database. */
   async sql(statements: string): Promise<void> {
     const client = new pg.Client({ connectionString: this.#environment.DATABASE_URL })
     await client.connect()

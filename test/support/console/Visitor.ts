@@ -1,7 +1,6 @@
 /**
- * A simulated user of a browser: opens pages of the console, fills forms, and clicks elements by their visible names.
- * Records the errors and warnings in the browser's log, which include violations of the Content-Security-Policy, and
- * the URLs of all requests.
+ * A simulated user of a browser. Records the errors and warnings in the browser's log, which include violations of the
+ * Content-Security-Policy.
  */
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core"
 import { violationsOf } from "../pages/Axe.ts"
@@ -26,9 +25,7 @@ export class Visitor {
   readonly page: Page
   readonly #context: BrowserContext
   readonly #origin: string
-  /** The errors and warnings in the browser's log. */
   readonly browserErrors: Array<string> = []
-  /** The URLs of all requests. */
   readonly requests: Array<string> = []
 
   private constructor(context: BrowserContext, page: Page, origin: string) {
@@ -75,7 +72,6 @@ export class Visitor {
     await this.settled()
   }
 
-  /** Waits until the page shows its data. */
   async settled(): Promise<void> {
     await this.page.locator("h1").waitFor()
     await this.page.waitForFunction(() => document.querySelector(".placeholder") === null)
@@ -129,7 +125,6 @@ export class Visitor {
     return [...(await violationsOf(this.page)), ...(wide > 0 ? [`${wide} pixels wider than the screen`] : [])]
   }
 
-  /** Returns the session that the tab stores. */
   session(): Promise<{ readonly token: string }> {
     return this.page.evaluate(() => JSON.parse(sessionStorage.getItem("tollgate.session") ?? "{}"))
   }
@@ -139,7 +134,6 @@ export class Visitor {
     return this.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
   }
 
-  /** Returns the requests to other hosts. */
   get foreignRequests(): ReadonlyArray<string> {
     return this.requests.filter((url) => !url.startsWith(`${this.#origin}/`) && !url.startsWith("blob:"))
   }

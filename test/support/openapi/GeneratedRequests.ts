@@ -1,6 +1,5 @@
 /**
- * Generates valid and invalid requests to an operation of the OpenAPI document: with and without credentials, with
- * changed path parameters, query parameters and body members, and with other methods.
+ * Generates valid and invalid requests to an operation of the OpenAPI document.
  */
 import { type MediaType, type Operation, resolved } from "./Document.ts"
 
@@ -26,13 +25,9 @@ type Json = Readonly<Record<string, unknown>>
 
 const METHODS = ["HEAD", "PUT", "DELETE"]
 const UNKNOWN_ID = "019a9f0e-0000-7d1a-9a41-6f1f0d7b2c11"
-/** Values that replace one member of a body. */
 const WRONG_VALUES: ReadonlyArray<unknown> = [null, "", -1]
-/** Values of a path parameter. */
 const PATH_VALUES = [UNKNOWN_ID, "x", "%"]
-/** Values of a query parameter. */
 const QUERY_VALUES = ["", "1", "x"]
-/** Bodies that are not a JSON object. */
 const WRONG_BODIES = ["", "{", "[]", `{"a":"${"x".repeat(70_000)}"}`]
 
 export const requestsTo = (plan: RequestPlan): ReadonlyArray<GeneratedRequest> => {
@@ -85,7 +80,6 @@ const wrongCredentials = (plan: RequestPlan): ReadonlyArray<Readonly<Record<stri
   { authorization: `Bearer ${plan.apiKey}`, "x-api-key": "another" }
 ]
 
-/** Returns an example of the JSON body of an operation. */
 const exampleOf = ({ requestBody }: Operation): Json | undefined => {
   const media: MediaType | undefined = requestBody?.content["application/json"]
   if (media === undefined) return undefined

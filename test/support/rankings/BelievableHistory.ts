@@ -1,6 +1,6 @@
 /**
- * Computes a realistic usage history of 90 days with formulas. Models appear and disappear, and usage falls at night and at
- * weekends. The history is the same in every run. The tokens of adjacent periods add up to the tokens of the whole period.
+ * Computes a realistic usage history of 90 days with formulas, so it is the same in every run. The tokens of adjacent
+ * periods add up to the tokens of the whole period.
  *
  * The authors and models do not exist.
  */

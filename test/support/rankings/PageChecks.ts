@@ -10,9 +10,7 @@ export interface Contrast {
   readonly ratio: number
 }
 
-/**
- * Returns the contrast ratio of each text colour with its background, and of each chart colour with its panel.
- */
+/** Compares each text colour with its background, and each chart colour with its panel. */
 export const contrast = (
   page: Page
 ): Promise<{ readonly texts: ReadonlyArray<Contrast>; readonly marks: ReadonlyArray<Contrast> }> =>

@@ -1,6 +1,5 @@
 /**
- * Provides the rankings ports over a generated usage history, without a database. A test can make reading fail, remove all
- * usage, or turn the rankings off.
+ * Provides the rankings ports over a generated usage history, without a database.
  */
 import { RankingsCache, RankingsHistory, RankingsPolicy } from "@tollgate/application/rankings/ReadRankings"
 import type { RankingsByWindow } from "@tollgate/domain/rankings/RankUsage"
@@ -23,7 +22,6 @@ export class RememberedRankings {
     this.#kept = undefined
   }
 
-  /** Restores the initial state. */
   reset(): void {
     this.enabled = true
     this.used = true

@@ -17,18 +17,15 @@ export const usage = (prompt: number, completion: number, cached?: number): Wire
 })
 
 export interface ChatParts {
-  /** The content deltas. */
   readonly content?: ReadonlyArray<string>
   /** The reported usage. If absent, no usage is reported. */
   readonly usage?: WireUsage | undefined
   /** The finish reason. Null omits the finish chunk. */
   readonly finishReason?: string | null
-  /** The upstream model name. */
   readonly model?: string
   readonly id?: string
 }
 
-/** Returns one stream chunk with this delta. */
 export const chunk = (delta: object, finishReason: string | null = null, parts: ChatParts = {}) => ({
   ...envelope("chat.completion.chunk", parts),
   choices: [{ index: 0, delta, finish_reason: finishReason }]
@@ -51,7 +48,6 @@ export const usageChunk = (reported: WireUsage, parts: ChatParts = {}) => ({
   usage: reported
 })
 
-/** Returns a whole response, as for a request without streaming. */
 export const completion = (parts: ChatParts = {}) => ({
   ...envelope("chat.completion", parts),
   choices: [

@@ -23,12 +23,10 @@ export const usage = (input: number, output: number, caches: { written?: number;
 })
 
 export interface MessageParts {
-  /** The content deltas. */
   readonly content?: ReadonlyArray<string>
   /** The reported usage. If absent, no usage is reported. */
   readonly usage?: WireUsage | undefined
   readonly stopReason?: string
-  /** The upstream model name. */
   readonly model?: string
   readonly id?: string
 }
@@ -73,7 +71,6 @@ export const messageDelta = (output_tokens?: number, stop_reason: string | null 
 export const messageStop: WireEvent = { type: "message_stop" }
 export const ping: WireEvent = { type: "ping" }
 
-/** Returns the events of a whole stream. */
 export const messageEvents = (parts: MessageParts = {}): ReadonlyArray<WireEvent> => {
   const { content = ["Hello", " there"], stopReason = "end_turn" } = parts
   return [
@@ -87,7 +84,6 @@ export const messageEvents = (parts: MessageParts = {}): ReadonlyArray<WireEvent
   ]
 }
 
-/** Returns a whole message, as for a request without streaming. */
 export const message = (parts: MessageParts = {}) => ({
   ...envelope(parts),
   content: [{ type: "text", text: (parts.content ?? ["Hello", " there"]).join("") }],
@@ -111,9 +107,7 @@ const envelope = ({ id = "msg_up1", model = "upstream-model" }: MessageParts) =>
 
 export const frameOf = (event: WireEvent): string => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 
-/** Returns a step that sends one event. */
 export const sent = (event: WireEvent): Step => bytes(frameOf(event))
 
-/** Returns a script that streams these events. */
 export const eventStream = (events: ReadonlyArray<WireEvent>, everyMillis = 0): Script =>
   script({ steps: events.flatMap((each) => (everyMillis > 0 ? [wait(everyMillis), sent(each)] : [sent(each)])) })

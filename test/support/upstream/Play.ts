@@ -20,13 +20,11 @@ export interface Play {
   readonly promptTokens?: number
 }
 
-/** The default for `promptTokens`. */
 export const PROMPT_TOKENS = 11
 
 /** The text of each token of output. */
 export const TOKEN = " hello"
 
-/** Returns the request member that carries the play. */
 export const played = (play: Play | undefined): object => (play === undefined ? {} : { play })
 
 /** Returns a function that converts the play of a request to a script. When `stop` fires, streams finish early. */

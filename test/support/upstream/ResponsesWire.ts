@@ -23,11 +23,9 @@ export const responsesUsage = (input: number, output: number, cached = 0, writte
 })
 
 export interface ResponseParts {
-  /** The content deltas. */
   readonly content?: ReadonlyArray<string>
   readonly usage?: ResponsesUsage | undefined
   readonly id?: string
-  /** The upstream model name. */
   readonly model?: string
 }
 
@@ -36,7 +34,6 @@ export interface WireEvent {
   readonly [member: string]: unknown
 }
 
-/** Returns a response object that is in progress and has no output. */
 export const begun = ({ id = "resp_up_1", model = "upstream-model" }: ResponseParts = {}) => ({
   id,
   object: "response",
@@ -90,7 +87,6 @@ export const response = (parts: ResponseParts = {}, more: object = {}) => ({
   ...more
 })
 
-/** Adds sequence numbers to events. */
 export const numbered = (...events: ReadonlyArray<WireEvent>): ReadonlyArray<WireEvent> =>
   events.map(({ type, ...members }, sequence_number) => ({ type, sequence_number, ...members }))
 
@@ -144,7 +140,6 @@ export const responseEvents = (parts: ResponseParts = {}): ReadonlyArray<WireEve
     response: response(parts)
   })
 
-/** Formats an event as a server-sent event. */
 export const wireText = (event: WireEvent): string => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 
 export const wireStep = (event: WireEvent): Step => bytes(wireText(event))

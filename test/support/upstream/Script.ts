@@ -47,13 +47,11 @@ export const script = (parts: Partial<Script> = {}): Script => ({
   ...parts
 })
 
-/** Sends body bytes. */
 export const bytes =
   (data: string | Uint8Array): Step =>
   (wire) =>
     wire.send(data)
 
-/** Sends one server-sent event with this value as its JSON data. */
 export const event = (data: unknown): Step => bytes(`data: ${JSON.stringify(data)}\n\n`)
 
 /** Sends the last event of a chat stream. */
@@ -130,7 +128,6 @@ export const reset: Step = (wire) => {
   wire.socket.resetAndDestroy()
 }
 
-/** Sends a whole JSON response. */
 export const json = (body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Script =>
   text(JSON.stringify(body), "application/json", status, headers)
 
