@@ -98,7 +98,7 @@ describe("a whole chat response", () => {
     expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ messages: [{ content }] })
   })
 
-  it("is charged by a local count without reported usage", async () => {
+  it("without reported usage is charged by a local count", async () => {
     gateway.upstream.next(json(completion({ content: [" hello".repeat(20)] })))
     const debit = await debitOf(async () => {
       const response = await client.chat.completions.create({ model: "m", messages: hello })

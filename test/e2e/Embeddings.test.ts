@@ -246,7 +246,7 @@ describe("the charge of embeddings", () => {
     })
   })
 
-  it("follows a local token count without reported usage", async () => {
+  it("without reported usage follows a local token count", async () => {
     gateway.upstream.next(embeddings(3))
     const debit = await debitOf(async () => {
       const response = await post({ model: "vectors", input: ["hello", "hello", " hello hello"] })
@@ -260,7 +260,7 @@ describe("the charge of embeddings", () => {
     })
   })
 
-  it("follows the length of token arrays without reported usage", async () => {
+  it("without reported usage follows the length of token arrays", async () => {
     gateway.upstream.next(embeddings(2))
     expect(await debitOf(() => post({ model: "vectors", input: [[11, 12, 13], [14]] }))).toBe(4n)
   })

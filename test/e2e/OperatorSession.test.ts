@@ -82,7 +82,7 @@ describe("an operator session", () => {
     expect(refusalIn(await programme.post(`${SESSION}?code=${await newCode()}`))).toBe("422 validation_error")
   })
 
-  it("is refused with 429 after ten failures a minute from one address", async () => {
+  it("with a wrong token is refused with 429 after ten failures", async () => {
     const client = aClient()
     const token = textOf((await redeem(await newCode(), client)).body.token)
     for (let i = 0; i < 5; i++) {

@@ -109,7 +109,7 @@ describe("signup", () => {
       { email: null, password: null, name: null, wa_number: null },
       ["email", "name", "password", "wa_number"]
     ]
-  ])("returns 422 with the invalid members for %s", async (_, body, paths) => {
+  ])("returns 422 with the invalid members (%s)", async (_, body, paths) => {
     const response = await programme.post(SIGNUP, { body })
     expect(refusalIn(response)).toBe("422 validation_error")
     expect([...pathsIn(response)].sort()).toEqual(paths)

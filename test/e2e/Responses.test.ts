@@ -140,7 +140,7 @@ describe("a whole response", () => {
     expect((await client.responses.parse({ ...hello, text })).output_parsed).toEqual({ city: "Solo" })
   })
 
-  it("is charged by a local count without reported usage", async () => {
+  it("without reported usage is charged by a local count", async () => {
     gateway.upstream.next(json(response({ content: [HELLO.repeat(20)] })))
     const debit = await debitOf(() => client.responses.create(hello))
     const settlement = await gateway.lastSettlement()
@@ -248,7 +248,7 @@ describe("a responses stream", () => {
     expect(debit).toBe(7n + 32n)
   })
 
-  it("costs a local count without reported usage", async () => {
+  it("without reported usage costs a local count", async () => {
     for (const events of [
       responseEvents({ content: [HELLO, HELLO] }),
       numbered(created(), { type: "response.completed", response: response({ content: [HELLO, HELLO] }) })

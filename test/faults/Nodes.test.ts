@@ -309,7 +309,7 @@ describe("a live node", () => {
     for (const node of nodes) await node.stop()
   })
 
-  it("and a sweep settle each request once", async () => {
+  it("settles each request once despite a sweep", async () => {
     a.upstream.always(asPlayed())
     const customer = await a.newCustomer(1_000_000n)
     const { sweep, dispose } = sweeping()

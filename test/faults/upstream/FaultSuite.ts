@@ -107,7 +107,7 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
     return received
   }
 
-  describe.concurrent("the client receives the expected result at the expected charge when the upstream", () => {
+  describe.concurrent("the result and the charge are as listed when the upstream", () => {
     it.each(
       cases.map(
         (each) =>
