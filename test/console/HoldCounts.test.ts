@@ -21,7 +21,7 @@ const countsOf = async (holds: ReadonlyArray<Hold>) => {
 const exactly = (count: number) => ({ count, orMore: false })
 const atLeast = (count: number) => ({ count, orMore: true })
 
-describe("the counts of open requests for an operator", () => {
+describe("the counts of open requests", () => {
   it("are zero without an open request", async () => {
     expect(await countsOf([])).toEqual({ old: exactly(0), orphaned: exactly(0), pages: 1 })
   })
@@ -37,7 +37,7 @@ describe("the counts of open requests for an operator", () => {
     expect(await countsOf(old)).toEqual({ old: atLeast(1_000), orphaned: atLeast(1_000), pages: 10 })
   })
 
-  it("are exact for old requests if only younger ones are not read", async () => {
+  it("are exact for old requests if all old ones are read", async () => {
     const holds = Array.from({ length: 1_001 }, (_, nth) => aHold(nth < 7 ? 11 : 1, nth === 0))
     expect(await countsOf(holds)).toEqual({ old: exactly(7), orphaned: atLeast(1), pages: 10 })
   })

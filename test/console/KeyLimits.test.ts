@@ -19,7 +19,7 @@ const limits: KeyLimits = {
   models: ["a", "b"]
 }
 
-describe("a change of the limits of a key", () => {
+describe("a change of limits", () => {
   it("has only the limits that the user changed", () => {
     const typed = typedLimits(limits, "id")
     expect(readLimits(limits, typed, "id")).toEqual({ change: {}, malformed: new Set() })

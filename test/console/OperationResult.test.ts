@@ -4,7 +4,7 @@ import { NO_RESPONSE, Problem } from "../../apps/console/src/api/Problem.ts"
 
 const failed = (status: number) => new Problem(status, "", "")
 
-describe("an operation with an operation id", () => {
+describe("an operation", () => {
   it("may be executed after a request without a clear response", () => {
     for (const error of [new Problem(0, NO_RESPONSE, ""), new SyntaxError(), failed(200), failed(302), failed(503)])
       expect([mayBeExecuted(error, false), mayBeExecuted(error, true)]).toEqual([true, true])

@@ -26,7 +26,7 @@ describe.each(targets.map((target) => [target.name, target] as const))("the fuzz
 
 describe("a planted fault", () => {
   it.each(plantedFaults.map((fault) => [fault.target.name, fault.about, fault.target] as const))(
-    "of the target %s is found: %s",
+    "of %s is found: %s",
     { timeout: 60_000 },
     async (_name, _about, target) => {
       const open = await target.open()

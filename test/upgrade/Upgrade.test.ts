@@ -53,7 +53,7 @@ describe("the load during an upgrade", () => {
         setTimeout(() => response.destroy(), 10)
       }
     ]
-  ])("counts a request that is %s as failed", async (_, listener) => {
+  ])("counts a request as failed that is %s", async (_, listener) => {
     const { port } = await aServer(listener)
     const load = aLoad(await aBalancer(port), 1, 0)
     await eventually("a failure", 15_000, async () => load.failures.length > 0)

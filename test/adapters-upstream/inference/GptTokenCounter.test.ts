@@ -46,7 +46,7 @@ const anyText = FastCheck.array(
   { maxLength: 12 }
 ).map((parts) => parts.join(""))
 
-describe("the windows of a counted text", () => {
+describe("the windows of a text", () => {
   property("give the original text when they are joined", [anyText], (text) => windowsOf(text).join("") === text)
 
   property("are never larger than WINDOW_BYTES", [anyText], (text) =>
@@ -60,7 +60,7 @@ describe("the windows of a counted text", () => {
     })
   )
 
-  property("have with the next window more than WINDOW_BYTES / 3 characters", [anyText], (text) => {
+  property("have in pairs more than WINDOW_BYTES / 3 characters", [anyText], (text) => {
     // A short window ends before a long word that did not fit. Two neighbouring windows are therefore never both
     // short, so the time of the counting is linear in the length of the text.
     const windows = windowsOf(text)

@@ -225,7 +225,7 @@ describe("an upstream response", () => {
     expect(recorded.broken).toBeUndefined()
   })
 
-  it("arrives completely when the end of the connection marks the end of the response", async () => {
+  it("without a length arrives completely", async () => {
     const recorded = await exchange(
       script({ framing: "until close", steps: [bytes("data: 1\n\n"), bytes("data: 2\n\n")] })
     )

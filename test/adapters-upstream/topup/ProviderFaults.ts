@@ -32,7 +32,7 @@ const faults: ReadonlyArray<readonly [what: string, script: Script, kind: string
 ]
 
 export const describeFaults = ({ make, intent, opened, bodyErrors }: FaultyProvider) =>
-  describe("a provider fails to open and to refresh a payment", () => {
+  describe("a payment cannot be opened or refreshed", () => {
     const both = (provider: PaymentProvider) =>
       Effect.all([Effect.flip(provider.open(intent)), Effect.flip(provider.refresh(intent, opened))])
 
@@ -64,7 +64,7 @@ export const describeFaults = ({ make, intent, opened, bodyErrors }: FaultyProvi
       })
     )
 
-    it.scopedLive("after the timeout if the provider never responds", () =>
+    it.scopedLive("if the provider does not respond", () =>
       Effect.gen(function* () {
         const upstream = yield* ScriptedUpstream.scoped({ basePath: "" })
         upstream.always(silence)

@@ -42,7 +42,7 @@ const toyGateway = Effect.gen(function* () {
 
 const request = { method: "qris" as const, amount_idr: 100_000 }
 
-describe("a payment provider that is defined only by its descriptor", () => {
+describe("the toy payment provider", () => {
   it.scopedLive("opens, refreshes and credits an order", () =>
     Effect.gen(function* () {
       const { context, server } = yield* toyGateway

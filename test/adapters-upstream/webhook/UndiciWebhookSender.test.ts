@@ -149,7 +149,7 @@ describe("a webhook", () => {
   })
 })
 
-describe("a webhook to a public host name", () => {
+describe("a webhook to a host name", () => {
   const privateOrigins = new Set<string>()
 
   it.each([

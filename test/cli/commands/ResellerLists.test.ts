@@ -13,7 +13,7 @@ const ports = Layer.provideMerge(
   Layer.provideMerge(Stores.stores, commandLine)
 )
 
-describe("the lists of a reseller on the command line", () => {
+describe("the lists of a reseller", () => {
   layer(ports, { excludeTestServices: true })((it) => {
     it.effect("show the keys and the mints of a reseller's customers", () =>
       Effect.gen(function* () {

@@ -69,7 +69,7 @@ describe("a catalog file", () => {
       "unencrypted http"
     ],
     [
-      "unencrypted http to a host name that begins like a loopback address",
+      "unencrypted http to a host name like a loopback address",
       file([], [provider("a", { base_url: "http://127.0.0.1.evil.com" })]),
       "unencrypted http"
     ],
@@ -170,7 +170,7 @@ describe("a model", () => {
     )
   )
 
-  it("can be called if it is visible and has a route for the protocol", () => {
+  it("can be called if it has a route for the protocol", () => {
     expect(Either.isRight(callable(catalog, "plain", "chat"))).toBe(true)
     expect(Either.isRight(callable(catalog, "picture", "images"))).toBe(true)
     expect(Either.isRight(callable(catalog, "vectors", "embeddings"))).toBe(true)

@@ -69,7 +69,7 @@ describe("limits of a key", () => {
     expect(isCounted({ ...noLimits, concurrentRequests: 1 })).toBe(true)
   })
 
-  it("are not counted by the ledger if they are an expiry and models", () => {
+  it("are not counted by the ledger for an expiry and models", () => {
     expect(isCounted({ ...noLimits, expiresAt: new Date(), models: ["m"] })).toBe(false)
   })
 

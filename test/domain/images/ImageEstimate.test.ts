@@ -24,7 +24,7 @@ const observed = [
   ["high", 1024, 1536, 6240]
 ] as const
 
-describe("the estimate of an image request", () => {
+describe("an image estimate", () => {
   it.each(observed)(
     "with quality %s and %i x %i pixels covers the %i tokens that a provider counted",
     (quality, widthPx, heightPx, tokens) => {

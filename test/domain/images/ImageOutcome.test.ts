@@ -32,7 +32,7 @@ const end: FastCheck.Arbitrary<ImageEnd> = FastCheck.oneof(
 
 const asUsage = ({ output, prompt }: ReportedUsage) => ({ ...TokenUsage.none, ...prompt, output: output ?? zero })
 
-describe("the end of an image request", () => {
+describe("an image request", () => {
   property("charges the reported usage of a delivered image", [end], (end) => {
     const { charge, state, response } = outcomeOf(end, true)
     if (state !== "settled") return charge.charged === nothing.charged && charge.source === "none"

@@ -12,7 +12,7 @@ const prompt = (input: bigint, cacheRead = 0n) => ({ input: n(input), cacheWrite
 const counts = (p: bigint, output: bigint) => ({ prompt: () => n(p), deliveredOutput: () => n(output) })
 const { unreported } = ReportedUsage
 
-describe("the charge of a request", () => {
+describe("a charge", () => {
   it("is the reported usage if the response is complete", () => {
     const outcome: Outcome = {
       ending: "complete",
@@ -35,7 +35,7 @@ describe("the charge of a request", () => {
     expect(chargeFor(outcome, counts(99n, 99n)).charged).toEqual(TokenUsage.none)
   })
 
-  it("is a local count if the response is complete and its usage is unreported", () => {
+  it("of a complete response without reported usage is a local count", () => {
     const outcome: Outcome = { ending: "complete", reported: unreported, deltas: 1, deltasAtLastOutputReport: 1 }
     expect(chargeFor(outcome, counts(10n, 7n))).toMatchObject({ charged: { input: 10n, output: 7n }, source: "local" })
   })
@@ -51,7 +51,7 @@ describe("the charge of a request", () => {
   })
 
   it.each(["client_gone", "upstream_cut", "balance_exhausted"] as const)(
-    "is the prompt and the delivered output after at least one delta and the ending %s",
+    "after a delta and the ending %s is the prompt and the delivered output",
     (ending) => {
       const outcome: Outcome = { ending, reported: unreported, deltas: 1, deltasAtLastOutputReport: 1 }
       expect(chargeFor(outcome, counts(10n, 3n))).toMatchObject({
@@ -61,7 +61,7 @@ describe("the charge of a request", () => {
     }
   )
 
-  it("has a locally counted output if the stream is cut before an output report", () => {
+  it("has a local output count if the stream is cut before an output report", () => {
     const outcome: Outcome = {
       ending: "client_gone",
       reported: { prompt: prompt(40n, 2n), output: undefined },
@@ -90,7 +90,7 @@ describe("the charge of a request", () => {
   it.each([
     ["zeros in every chunk", 0n, 0n],
     ["a count with its first chunk", 10n, 1n]
-  ])("has the locally counted output of a cut stream that reported only %s", (_, input, output) => {
+  ])("of a cut stream is a local count if the stream reported only %s", (_, input, output) => {
     const outcome: Outcome = {
       ending: "client_gone",
       reported: { prompt: prompt(input), output: n(output) },
@@ -178,7 +178,7 @@ describe("the charge of a request", () => {
     return TokenUsage.total(charged) <= TokenUsage.total(consumed)
   })
 
-  property("calls a local counter exactly if `needsLocalCount` returns true", [outcome], (o) => {
+  property("calls a local counter if `needsLocalCount` returns true", [outcome], (o) => {
     let isCalled = false
     const counter = () => {
       isCalled = true

@@ -8,7 +8,7 @@ import { property } from "../../support/property.ts"
 const chunk = (delta: object) => ({ choices: [{ index: 0, delta, finish_reason: null }] })
 const contentOfAll = (chunks: ReadonlyArray<ReturnType<typeof chunk>>) => chunks.map(ChatDelivered.contentOf).join("")
 
-describe("the content of a chat chunk or completion", () => {
+describe("chat content", () => {
   it.each([
     ["text", { content: "hi" }, "hi"],
     ["a refusal", { refusal: "no" }, "no"],
@@ -46,7 +46,7 @@ describe("the content of a chat chunk or completion", () => {
     expect(ChatDelivered.contentOf({ choices: [{ delta: { content: "a" } }, { delta: { content: "b" } }] })).toBe("ab")
   })
 
-  it("is read from the messages if the completion is not streamed", () => {
+  it("is read from the messages of a whole completion", () => {
     expect(ChatDelivered.contentOf({ choices: [{ message: { role: "assistant", content: "whole" } }] })).toBe("whole")
   })
 

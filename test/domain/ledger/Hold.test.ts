@@ -42,7 +42,7 @@ describe("a hold", () => {
   })
 
   property(
-    "is refused exactly if the balances do not cover the smallest usage",
+    "is refused if the balances do not cover the smallest usage",
     [estimate, price, balances],
     ({ unsizedInput: _, ...e }, p, b) => {
       const least = TokenUsage.plain(e.inputFloor, Tokens.min(Tokens.Tokens(1n), e.output))
@@ -77,7 +77,7 @@ describe("a hold", () => {
   })
 })
 
-describe("a hold for a prompt with unsized content", () => {
+describe("a hold for unsized content", () => {
   const accountOf = <Unit extends bigint>(credits: Unit): Account.Account<Unit> => ({
     id: Account.AccountId("a"),
     creditsPosted: credits,
@@ -177,7 +177,7 @@ describe("a hold that grows", () => {
     return (covered !== undefined && covered >= u.output) || isUsedUp
   })
 
-  property("covers a usage exactly if it covers the output", [estimate, price, balances, usage], (e, p, b, u) => {
+  property("covers a usage if it covers the output", [estimate, price, balances, usage], (e, p, b, u) => {
     const first = grown(e, p, b, u)?.first
     if (first === undefined) return true
     const covered = coveredOutput(first.hold, u, p)

@@ -153,7 +153,7 @@ const play = (limits: CountedLimits, all: ReadonlyArray<Step>, onStep: (counts: 
   return { counts, running, now }
 }
 
-describe("the budget of a key", () => {
+describe("a key's budget", () => {
   property("is never exceeded while no request costs more than its hold", [limitsOfSpend, steps], (limits, all) => {
     let isKept = true
     play(limits, all, ({ pending, spentInDay, spentInMonth, spentTotal }) => {
@@ -232,7 +232,7 @@ describe("the budget of a key", () => {
   })
 })
 
-describe("the rate of a key", () => {
+describe("a key's rate", () => {
   it("has a window of 60 seconds that begins with a request", () => {
     const limits = { ...NO_LIMITS, requestsPerMinute: 5 }
     const first = untilRefused(limits, NO_COUNTS, NOON)

@@ -36,8 +36,8 @@ describe("a price", () => {
   )
 })
 
-describe("the cost of the first tokens of a usage", () => {
-  property("never decreases if the number of tokens increases", [price, usage, tokens(), tokens()], (p, u, a, b) => {
+describe("the cost of the first tokens", () => {
+  property("does not decrease if the number of tokens increases", [price, usage, tokens(), tokens()], (p, u, a, b) => {
     const [less, more] = a < b ? [a, b] : [b, a]
     return Price.prefixCost(p, u, less) <= Price.prefixCost(p, u, more)
   })
@@ -47,7 +47,7 @@ describe("the cost of the first tokens of a usage", () => {
     return Price.prefixCost(p, u, Tokens.zero) === 0n && Price.prefixCost(p, u, TokenUsage.total(u)) === all
   })
 
-  it("includes input first, then cache writes, then cache reads, then output", () => {
+  it("includes input, then cache writes, then cache reads, then output", () => {
     const p: Price.Price = {
       input: Price.PicoPerToken(1n),
       cacheWrite: Price.PicoPerToken(10n),

@@ -21,7 +21,7 @@ describe("a history query", () => {
     )
   })
 
-  property("has a cut at every start and end of a window or bucket", [now, window, firstUse], (at, window, ago) => {
+  property("has a cut at the start and end of a window or bucket", [now, window, firstUse], (at, window, ago) => {
     const cuts = new Set(historyQueryFor(at, since(at, ago)).cuts.map((cut) => cut.getTime()))
     const range = rangeOf(window, at, since(at, ago))
     const to = range.to.getTime()

@@ -43,7 +43,7 @@ describe("a review", () => {
     return Either.isRight(twice) && !twice.right.changed && twice.right.reseller === once.right.reseller
   })
 
-  property("increases the token version exactly if it is a suspension", [status, move], (from, by) => {
+  property("increases the token version only if it is a suspension", [status, move], (from, by) => {
     const before = aReseller({ status: from, tokenVersion: 3 })
     const reviewed = decideReview(before, by)
     if (Either.isLeft(reviewed)) return reviewed.left.status === from && reviewed.left.move === by

@@ -84,7 +84,7 @@ describe("a top-up order", () => {
     )
   })
 
-  property("is paid exactly if it has a payment time", [lives], (steps) =>
+  property("has a payment time if it is paid", [lives], (steps) =>
     live(steps).orders.every(
       (order) =>
         (paymentStatusOf(order) === "paid") === (order.paidAt !== undefined) &&
@@ -138,7 +138,7 @@ describe("a payment observation", () => {
   })
 
   property(
-    "raises an alert exactly if it is suspicious or a refund",
+    "raises an alert only if it is suspicious or a refund",
     [order, observation, someTime],
     (order, seen, now) =>
       (decideRefresh(order, seen, now).alert !== undefined) === ["Suspicious", "Refunded"].includes(seen._tag)
@@ -165,7 +165,7 @@ describe("a payment observation", () => {
     ["pending before the expiry", pending, 59 * MINUTE, "pending"],
     ["pending until one minute after the expiry", pending, 61 * MINUTE, "pending"],
     ["expired more than one minute after the expiry", pending, 61 * MINUTE + 1, "expired"]
-  ] as const)("of a pending order leads to the status %s", (_, seen, atMillis, status) => {
+  ] as const)("makes a pending order %s", (_, seen, atMillis, status) => {
     expect(decideRefresh(anOrder(), seen, instant(atMillis)).order.status).toBe(status)
   })
 

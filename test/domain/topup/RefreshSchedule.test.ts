@@ -24,7 +24,7 @@ const pausesOf = (status: TopUpStatus, forMillis: number) => {
   return pauses
 }
 
-describe("the refresh schedule of an order", () => {
+describe("a refresh schedule", () => {
   property("has pauses of 30 seconds to six hours", [order, someTime], (order, now) => {
     const next = nextRefreshAt(order, now)
     const longest = order.status === "credited" ? 6 * 60 * MINUTE : 60 * MINUTE
@@ -76,7 +76,7 @@ describe("the refresh schedule of an order", () => {
   })
 
   property(
-    "ends exactly a week after the expiry of an expired order",
+    "ends a week after the expiry of an expired order",
     [FastCheck.integer({ min: 0, max: 60 * DAY })],
     (after) => {
       const next = nextRefreshAt(anOrder({ status: "expired" }), instant(EXPIRY + after))

@@ -70,7 +70,7 @@ describe("a top-up order", () => {
   })
 })
 
-describe("a new order of a reseller", () => {
+describe("a new order", () => {
   const open = (count: number) => Array.from({ length: count }, (_, i) => ({ expiresAt: instant((i + 5) * MINUTE) }))
 
   it("is allowed while the reseller has fewer than 50 unpaid orders", () => {

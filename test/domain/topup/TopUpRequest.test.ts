@@ -61,7 +61,7 @@ describe("the terms of a top-up", () => {
     )
   })
 
-  property("are accepted exactly if the amount is within the bounds", [method, amount], (method, amount) => {
+  property("are accepted only for an amount within the bounds", [method, amount], (method, amount) => {
     const bounds = { ...open, [method]: { min: 1_000n, max: 2_000_000n } }
     const decided = order({ method, [amountPathOf(method)]: amount % 3_000_000 }, bounds)
     const within = amount % 3_000_000 >= 1_000 && amount % 3_000_000 <= 2_000_000
@@ -143,14 +143,14 @@ describe("a top-up request", () => {
   })
 })
 
-describe("a request with the operation id of an earlier order", () => {
+describe("a repeated operation id", () => {
   const termsOf = (body: object) => Either.getOrThrow(order(body))
   const repeats = (body: object, earlier: object): boolean =>
     Either.isRight(
       Either.flatMap(read(TopUpRequest)(body), (request) => decideRepeatedTopUp(request, termsOf(earlier)))
     )
 
-  it.each(["qris", "hosted_qris", "crypto", "crypto_bep20"] as const)("repeats an equal order by %s", (method) => {
+  it.each(["qris", "hosted_qris", "crypto", "crypto_bep20"] as const)("returns an equal order by %s", (method) => {
     const body = { method, [amountPathOf(method)]: 5_000_000 }
     expect(repeats(body, body)).toBe(true)
     expect(repeats({ ...body, [amountPathOf(method)]: 5_000_001 }, body)).toBe(false)
@@ -159,7 +159,7 @@ describe("a request with the operation id of an earlier order", () => {
     expect(repeats({ method }, body)).toBe(false)
   })
 
-  it("repeats no order of another method or another token", () => {
+  it("returns no order of another method or token", () => {
     const rupiah = { method: "qris", amount_idr: 5_000_000 }
     expect(repeats({ ...rupiah, method: "hosted_qris" }, rupiah)).toBe(false)
     const bep20 = { method: "crypto_bep20", amount_usd_micro: 5_000_000 }

@@ -13,7 +13,7 @@ const aFreePort = Effect.async<number>((resume) => {
   })
 })
 
-describe("the simulated upstream for all servers of a machine", () => {
+describe("the shared simulated upstream", () => {
   it.scopedLive("is started by the first server and joined by the second", () =>
     Effect.gen(function* () {
       const port = yield* aFreePort

@@ -104,7 +104,7 @@ describe("a payment simulator", () => {
   )
 })
 
-describe("a payment simulator for all servers of a machine", () => {
+describe("a shared payment simulator", () => {
   it.scopedLive("is started by the first server and joined by the second", () =>
     Effect.gen(function* () {
       const port = yield* aFreePort

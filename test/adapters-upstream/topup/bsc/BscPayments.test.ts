@@ -74,7 +74,7 @@ if (cannotRun !== undefined) console.warn(`the tests of payments on BSC are skip
 
 afterAll(() => (typeof chainOrReason === "string" ? undefined : chainOrReason.stop()))
 
-describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
+describe.skipIf(cannotRun !== undefined)("a payment", () => {
   const chain = chainOrReason as TestChain
 
   const onChain = Effect.promise(() => chain.time()).pipe(
@@ -90,7 +90,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     Effect.tap(pay(address, amountRaw, kind), makeFinal)
   const makeFinal = Effect.promise(() => chain.makeFinal())
 
-  it.scoped("has the network, the token and the deposit address of its deposit index", () =>
+  it.scoped("has the deposit address of its deposit index", () =>
     Effect.gen(function* () {
       const { intent, opened: payment, refreshed } = yield* opened
       const address = wallet.addressAt(intent.depositIndex ?? -1)
@@ -363,7 +363,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
       return node.baseUrl
     })
 
-  it.scoped("is not counted if only one of two required nodes reports it", () =>
+  it.scoped("is not counted if only one of two nodes reports it", () =>
     Effect.gen(function* () {
       const { address, intent, opened: payment } = yield* opened
       yield* payFinally(address, 7n)
@@ -393,7 +393,7 @@ describe.skipIf(cannotRun !== undefined)("a payment on the chain", () => {
     })
   )
 
-  it.scoped("is not opened if the nodes disagree on the balance of its address", () =>
+  it.scoped("is not opened if the nodes disagree on its balance", () =>
     Effect.gen(function* () {
       yield* onChain
       const falseNode = yield* aFalseNode({ balance: 5n })

@@ -10,7 +10,7 @@ const HOLDER = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 const HOLDER_WORD = "0000000000000000000000005aaeb6053f3e94c9b9a09f33669435e7ef1beaed"
 
 describe("a call of a token contract", () => {
-  it("begins with four bytes of the hash of the function's signature", () => {
+  it("begins with four bytes of the signature's hash", () => {
     expect(BscTokens.DECIMALS_CALL).toBe(hashOf("decimals()").slice(0, 10))
     expect(BscTokens.balanceOfCall(HOLDER).slice(0, 10)).toBe(hashOf("balanceOf(address)").slice(0, 10))
     expect(BscTokens.TRANSFER_TOPIC).toBe(hashOf("Transfer(address,address,uint256)"))

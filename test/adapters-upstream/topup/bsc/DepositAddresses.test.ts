@@ -34,20 +34,17 @@ describe("deposit addresses", () => {
   })
 })
 
-describe("the extended public key of deposit addresses", () => {
+describe("an extended public key", () => {
   it("is refused if it is an extended private key", () => {
     expect(refusal(wallet.xprv)).toMatch(/private key/)
   })
 
-  it.each([HARDHAT, GANACHE, TRUFFLE, BIP39_VECTOR])(
-    "is refused if the mnemonic of its wallet is public: %s",
-    (words) => {
-      const { xpub, accountXpub } = walletOf(words)
-      expect(refusal(xpub)).toMatch(/words are public/)
-      expect(refusal(accountXpub)).toMatch(/words are public/)
-      expect(Either.isRight(read(xpub, true))).toBe(true)
-    }
-  )
+  it.each([HARDHAT, GANACHE, TRUFFLE, BIP39_VECTOR])("is refused with a public mnemonic: %s", (words) => {
+    const { xpub, accountXpub } = walletOf(words)
+    expect(refusal(xpub)).toMatch(/words are public/)
+    expect(refusal(accountXpub)).toMatch(/words are public/)
+    expect(Either.isRight(read(xpub, true))).toBe(true)
+  })
 
   it("is refused if its depth is 0 (the root of a wallet)", () => {
     expect(refusal(wallet.rootXpub)).toMatch(/depth 0/)

@@ -90,7 +90,7 @@ describe("the block that completed a deposit", () => {
     expect(completedIn(transfers, 11n, 11n)).toBe(8)
   })
 
-  it("is unknown if the transfers do not add up to the balance", () => {
+  it("is unknown if transfers are missing", () => {
     expect(completedIn([transfer(5, 6n)], 5n, 11n)).toBeUndefined()
     expect(completedIn([], 1n, 1n)).toBeUndefined()
   })

@@ -123,7 +123,7 @@ describe("a payment", () => {
   )
 
   const unusable: ReadonlyArray<readonly [string, object]> = [
-    ["with an amount that is not one token per dollar", { pay_amount: 25.1 }],
+    ["with another amount than one token per dollar", { pay_amount: 25.1 }],
     ["with an amount that differs by less than one millionth", { pay_amount: 25.0001230001 }],
     ["in another coin", { pay_currency: "usdterc20" }],
     ["priced in another currency", { price_currency: "eur" }],
@@ -166,7 +166,7 @@ describe("the status of an order", () => {
       return yield* provider.refresh(intent, opened)
     })
 
-  it.scopedLive("is paid if the payment in one coin is paid in full", () =>
+  it.scopedLive("is paid if one coin is paid in full", () =>
     Effect.gen(function* () {
       const paid = { payment_status: "finished", actually_paid: AMOUNT, payin_hash: "0xabc" }
       expect(yield* refresh({ usdtbsc: paid, usdcbase: { payment_status: "expired" } })).toEqual({
@@ -188,7 +188,7 @@ describe("the status of an order", () => {
     })
   )
 
-  it.scopedLive("is expired only if the payment in every coin is expired", () =>
+  it.scopedLive("is expired only if all coins are expired", () =>
     Effect.gen(function* () {
       const expired = { payment_status: "expired" }
       const failed = { payment_status: "failed" }

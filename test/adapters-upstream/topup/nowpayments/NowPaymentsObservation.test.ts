@@ -89,8 +89,8 @@ describe("a payment that does not match the order", () => {
   })
 })
 
-describe("the received amount of a suspicious payment", () => {
-  it("is reported for a payment of the order in the requested coin", () => {
+describe("a suspicious payment", () => {
+  it("reports the received amount in the requested coin", () => {
     for (const other of [{ actually_paid: "25.000122" }, { pay_amount: "26", actually_paid: "25.000122" }]) {
       expect(observe("finished", other)).toMatchObject({
         _tag: "Suspicious",
@@ -99,7 +99,7 @@ describe("the received amount of a suspicious payment", () => {
     }
   })
 
-  it("is not counted for a payment of another order or coin", () => {
+  it("reports no amount for another order or coin", () => {
     for (const other of [{ order_id: OTHER_NUMBER }, { order_id: null }, { pay_currency: "trx" }]) {
       expect(observe("finished", other)).toMatchObject({ _tag: "Suspicious", received: undefined })
     }
@@ -117,7 +117,7 @@ describe("the combined payments of an order", () => {
           : { _tag, received: undefined }
   )
 
-  it("have the status that comes first in the order of the statuses", () => {
+  it("have the status with the highest precedence", () => {
     FastCheck.assert(
       FastCheck.property(FastCheck.array(anObservation, { minLength: 1, maxLength: 8 }), (payments) => {
         const expected = tags.find((tag) => payments.some(({ _tag }) => _tag === tag))

@@ -163,7 +163,7 @@ describe("a failure", () => {
     ["a response above the size limit", endless, "bad_response", true]
   ]
   for (const [name, fault, kind, ambiguous] of failures) {
-    it.scopedLive(`after ${name} has the kind ${kind} and is ${ambiguous ? "" : "not "}ambiguous for a POST`, () =>
+    it.scopedLive(`after ${name} has the kind ${kind}`, () =>
       Effect.gen(function* () {
         const upstream = yield* ScriptedUpstream.scoped()
         upstream.always(fault)

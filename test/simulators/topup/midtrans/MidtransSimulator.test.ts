@@ -24,7 +24,7 @@ const opened = (headers: Record<string, string> = {}, charge: object = aCharge()
     return { simulator, charged: body, status }
   })
 
-describe("the simulated Core API of Midtrans", () => {
+describe("the simulated API of Midtrans", () => {
   it.scopedLive("responds to a charge with a QRIS code and an image", () =>
     Effect.gen(function* () {
       const before = Date.now()
@@ -74,7 +74,7 @@ describe("the simulated Core API of Midtrans", () => {
     })
   )
 
-  it.scopedLive("repeats the response to a charge with the same idempotency key", () =>
+  it.scopedLive("repeats its response for the same idempotency key", () =>
     Effect.gen(function* () {
       const { charged, simulator } = yield* opened({ "idempotency-key": ORDER })
       const again = yield* simulator.post("/midtrans/v2/charge", aCharge(), {
