@@ -119,7 +119,7 @@ describe("the folders", () => {
 })
 
 describe("the source files", () => {
-  it("have more than 30 lines in 88 % of cases", () => {
+  it("have 30 lines or fewer in less than 12 % of cases", () => {
     const fragments = sources.filter((path) => read(path).trimEnd().split("\n").length <= 30)
     expect(fragments.length / sources.length).toBeLessThan(0.12)
   })

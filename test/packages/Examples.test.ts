@@ -188,7 +188,7 @@ describe("the metering client", () => {
     [1, "client_gone: 11 + 1 tokens, 13 micro-USD"],
     [3, "client_gone: 11 + 3 tokens, 17 micro-USD"],
     [99, "complete: 11 + 10 tokens, 31 micro-USD"]
-  ])("computes the charge if it stops after %d deltas: %s", async (deltas, printed) => {
+  ])("computes the charge after %d deltas as %s", async (deltas, printed) => {
     expect(await bill(deltas)).toBe(printed)
   })
 

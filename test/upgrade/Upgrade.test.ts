@@ -46,7 +46,7 @@ describe("the load during an upgrade", () => {
     ["reset without a response", (request) => request.socket.destroy()],
     ["refused with 503", (_, response) => response.writeHead(503).end("{}")],
     [
-      "cut in the middle of its stream",
+      "cut in its stream",
       (_, response) => {
         response.writeHead(200, { "content-type": "text/event-stream" })
         response.write('data: {"choices":[{"index":0,"delta":{"content":"token "},"finish_reason":null}]}\n\n')

@@ -11,12 +11,9 @@ describe("the creation of a customer", () => {
     ["customer", "open", false, false],
     ["unlinked_user", "closed", false, false],
     ["unlinked_user", "open", false, true]
-  ] as const)(
-    "with email owner %s and link policy %s: user created %s, link created %s",
-    (known, policy, create, link) => {
-      expect(decideLink(known, policy)).toEqual({ create, link })
-    }
-  )
+  ] as const)("with email owner %s and policy %s: user created %s, link created %s", (known, policy, create, link) => {
+    expect(decideLink(known, policy)).toEqual({ create, link })
+  })
 
   it("links no existing user if the link policy is closed", () => {
     expect(decideLink("unlinked_user", "closed").link).toBe(false)

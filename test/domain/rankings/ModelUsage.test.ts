@@ -19,7 +19,7 @@ describe("the change of usage", () => {
     [1_000, 995, -1n],
     [3, 0, -100n],
     [1, 3, 200n]
-  ])("from %s to %s tokens is %s percent, rounded half away from zero", (before, after, percent) => {
+  ])("from %s to %s tokens is rounded to %s percent", (before, after, percent) => {
     expect(changeSince(Tokens(BigInt(before)), Tokens(BigInt(after)))).toEqual({ changePct: percent, isNew: false })
   })
 

@@ -37,7 +37,7 @@ describe("a fault of the simulator", () => {
     })
   )
 
-  it.scopedLive("of the mode `hang` or `reset` loses the response of a processed request", () =>
+  it.scopedLive("of the mode hang or reset loses only the response", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       yield* simulator.post("/fault", { mode: "reset" })
