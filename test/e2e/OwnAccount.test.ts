@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { listOf, textOf } from "../support/SimulatedPayments.ts"
 import { until } from "../support/TestGateway.ts"
 import { type ApiResponse, TestProgramme } from "../support/TestProgramme.ts"
-import { completion, usage } from "../support/upstream/ChatWire.ts"
-import { json } from "../support/upstream/Script.ts"
+import { chatFrames, completion, usage } from "../support/upstream/ChatWire.ts"
+import { json, stream } from "../support/upstream/Script.ts"
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const ROUTES = ["/v1/balance", "/v1/usage", "/v1/usage/daily", "/v1/usage.csv"]
@@ -51,6 +51,17 @@ describe("a customer", () => {
     expect(own.status).toBe(200)
     expect(own.body).toEqual({ ...shown.body, as_of: asOf })
     expect(own.body).toMatchObject({ key_id: keyId, customer_user_id: userId, payg: { balance: "0.999997" } })
+  })
+
+  it("reads a balance that contains the charge of the stream that has just ended", async () => {
+    const { token } = await aSpender(0)
+    for (let i = 1; i <= 10; i++) {
+      programme.upstream.next(stream(chatFrames({ content: ["x"], usage: usage(1, 1) })))
+      const body = { model: "m", stream: true, messages: [{ role: "user", content: "hi" }] }
+      expect((await programme.post("/v1/chat/completions", { token, body })).text).toContain("[DONE]")
+      const { body: balance } = await programme.get("/v1/balance", { token })
+      expect(balance).toMatchObject({ payg: { balance: `0.${1_000_000 - 3 * i}` } })
+    }
   })
 
   it("reads its own usage in pages, as daily sums and as CSV", async () => {

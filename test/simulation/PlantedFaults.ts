@@ -66,8 +66,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "the queue loses the wake-up of a request that arrives during a transaction",
     file: `${LEDGER}/GroupCommitQueue.ts`,
-    correct: "while (!this.#stopped && (size(this.#waiting) > 0 || this.#contended.due)) {",
-    faulty: "if (!this.#stopped && (size(this.#waiting) > 0 || this.#contended.due)) {",
+    correct: "while (!this.#stopped && ((this.#urgent && size(this.#waiting) > 0) || this.#contended.due)) {",
+    faulty: "if (!this.#stopped && ((this.#urgent && size(this.#waiting) > 0) || this.#contended.due)) {",
     violates: /did not end|took|has no result/
   },
   {
@@ -93,9 +93,8 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "a hold that was refused at its deadline is never released",
-    file: `${LEDGER}/GroupCommitQueue.ts`,
-    correct:
-      "else if (!reply(waiting, Exit.succeed(outcome.right))) this.settle(this.#kind.release(waiting.admission))",
+    file: `${LEDGER}/Batch.ts`,
+    correct: "else if (!reply(waiting, Exit.succeed(outcome.right))) release(waiting.admission)",
     faulty: "else reply(waiting, Exit.succeed(outcome.right))",
     violates: /stays open although/
   }

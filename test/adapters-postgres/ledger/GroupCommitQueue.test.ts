@@ -1,7 +1,7 @@
 import { ConnectionLost } from "@tollgate/adapters-postgres/client/SqlErrorClass"
 import { NO_USERS, partition } from "@tollgate/adapters-postgres/ledger/Batch"
 import type { LockWait } from "@tollgate/adapters-postgres/ledger/DedicatedConnection"
-import { GroupCommitQueue, type QueueLimits } from "@tollgate/adapters-postgres/ledger/GroupCommitQueue"
+import { GroupCommitQueue } from "@tollgate/adapters-postgres/ledger/GroupCommitQueue"
 import {
   type LedgerOutcome,
   type LedgerTypes,
@@ -9,6 +9,7 @@ import {
   ledgerWork
 } from "@tollgate/adapters-postgres/ledger/LedgerWork"
 import type { QueueEvent } from "@tollgate/adapters-postgres/ledger/QueueEvent"
+import type { QueueLimits } from "@tollgate/adapters-postgres/ledger/QueueLimits"
 import type { Admission, Extension, Settled, SettlementRequest } from "@tollgate/application/ledger/InferenceLedger"
 import type { UserId } from "@tollgate/domain/customer/User"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
@@ -92,13 +93,17 @@ const controlledQueue = (changes: Partial<QueueLimits> = {}) => {
     for (const id of ids)
       queue.settle(settlement(id), (exit) => Object.assign(results, { [`settle ${id}`]: resultOf(exit) }))
   }
+  const settleLater = (...ids: ReadonlyArray<string>) => {
+    for (const id of ids)
+      queue.settleLater(settlement(id), (exit) => Object.assign(results, { [`settle ${id}`]: resultOf(exit) }))
+  }
   const transaction = (n: number) =>
     eventually(() => {
       const found = transactions[n]
       if (found === undefined) throw new Error(`the queue has begun only ${transactions.length} transactions`)
       return found
     })
-  return { queue, transactions, transaction, events, results, admit, extend, settle }
+  return { queue, transactions, transaction, events, results, admit, extend, settle, settleLater }
 }
 
 const eventually = <A>(holds: () => A): Promise<A> => vi.waitFor(holds, { timeout: 5_000, interval: 2 })
@@ -270,6 +275,77 @@ describe("the group commit queue", () => {
     expect(Object.keys(results).filter((name) => results[name] === "Die")).toEqual(["settle 13"])
     expect(events).toMatchObject([{ _tag: "SettlementRejected", admission: { requestId: "13" } }])
     expect(queue.unsettled).toBe(0)
+  })
+
+  describe("with settlements that no client waits for", () => {
+    it("writes such a settlement together with the next admission", async () => {
+      const { transactions, transaction, admit, settleLater, results } = controlledQueue()
+      settleLater("x")
+      await new Promise(setImmediate)
+      expect(transactions).toEqual([])
+      admit("a")
+      const shared = await transaction(0)
+      expect(shared.ids).toEqual(["settle x", "admit a"])
+      shared.commit()
+      await eventually(() => expect(results).toEqual({ "settle x": settled("x"), "admit a": hold("a") }))
+    })
+
+    it("writes such a settlement alone if no other request arrives", async () => {
+      const { transaction, settleLater, results } = controlledQueue()
+      settleLater("x", "y")
+      const only = await transaction(0)
+      expect(only.ids).toEqual(["settle x", "settle y"])
+      only.commit()
+      await eventually(() => expect(results).toEqual({ "settle x": settled("x"), "settle y": settled("y") }))
+    })
+
+    it("writes a settlement that arrived during a transaction in a later transaction", async () => {
+      const { transaction, admit, settleLater } = controlledQueue()
+      admit("a")
+      const first = await transaction(0)
+      settleLater("x")
+      first.commit()
+      expect((await transaction(1)).ids).toEqual(["settle x"])
+    })
+
+    it("writes such a settlement immediately for a reader, who waits for it", async () => {
+      const { queue, transactions, transaction, settleLater, results } = controlledQueue()
+      settleLater("x", "y")
+      let flushed = false
+      queue.flush(() => (flushed = true))
+      await new Promise(setImmediate)
+      expect(transactions.map(({ ids }) => ids)).toEqual([["settle x", "settle y"]])
+      expect(flushed).toBe(false)
+      ;(await transaction(0)).commit()
+      await eventually(() => expect(flushed).toBe(true))
+      expect(results).toEqual({ "settle x": settled("x"), "settle y": settled("y") })
+    })
+
+    it("lets a reader wait for the settlements of a running transaction", async () => {
+      const { queue, transaction, settle } = controlledQueue()
+      settle("x")
+      const running = await transaction(0)
+      let flushed = false
+      queue.flush(() => (flushed = true))
+      expect(flushed).toBe(false)
+      running.commit()
+      await eventually(() => expect(flushed).toBe(true))
+    })
+
+    it("lets no reader wait without such a settlement", () => {
+      const { queue } = controlledQueue()
+      let flushed = false
+      queue.flush(() => (flushed = true))
+      expect(flushed).toBe(true)
+    })
+
+    it("writes such a settlement when it closes", async () => {
+      const { queue, transaction, settleLater } = controlledQueue()
+      settleLater("x")
+      const closed = queue.close(5_000)
+      ;(await transaction(0)).commit()
+      expect(await closed).toBe(0)
+    })
   })
 
   describe("with extensions", () => {

@@ -60,6 +60,7 @@ export const startOneNode = (rounds: Partial<Rounds> = {}, parts: Partial<Parts>
       extend: () => {},
       settle: () => {},
       settleLater: () => {},
+      flush: Effect.void,
       load: () => load
     }),
     Layer.mock(ImageRequests, { abandon, deleteOldKeys }),

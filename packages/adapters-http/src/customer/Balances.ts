@@ -8,6 +8,7 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as useCases from "@tollgate/application/customer/Balances"
 import { type BalancesStatement, keyBalances } from "@tollgate/application/customer/Balances"
+import { InferenceLedger } from "@tollgate/application/ledger/InferenceLedger"
 import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import { floorToUsd } from "@tollgate/domain/money/UsdPico"
 import * as Effect from "effect/Effect"
@@ -17,6 +18,7 @@ import { withOnly } from "../http/RouteServices.ts"
 import { instant, integer, text, timestamp, uuid, wholeNumber } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { documented, ResellerError } from "../openapi/ResellerDocs.ts"
+import { afterSettlements } from "./AfterSettlements.ts"
 
 const USER = "019a9f0e-4444-7d1a-9a41-6f1f0d7b2c11"
 const KEY = "019a9f0e-5555-7d1a-9a41-6f1f0d7b2c11"
@@ -119,12 +121,13 @@ export const toKeyBalances = (
 ): typeof KeyBalancesBody.Type => ({ key_id: statement.keyId, ...toBody(statement) })
 
 const balancesOfCustomer = (userId: string) =>
-  forReseller(({ id }) => Effect.map(useCases.customerBalances(id, userId), toBody))
+  forReseller(({ id }) => Effect.map(afterSettlements(useCases.customerBalances(id, userId)), toBody))
 
-const balancesOfKeyOwner = (keyId: string) => forReseller(({ id }) => Effect.map(keyBalances(id, keyId), toKeyBalances))
+const balancesOfKeyOwner = (keyId: string) =>
+  forReseller(({ id }) => Effect.map(afterSettlements(keyBalances(id, keyId)), toKeyBalances))
 
 export const layer = HttpApiBuilder.group(gateway.add(BalancesApi), "balances", (handlers) =>
   handlers
     .handleRaw("getKeyBalances", ({ path: { keyID } }) => balancesOfKeyOwner(keyID))
     .handleRaw("getCustomerBalances", ({ path: { userID } }) => balancesOfCustomer(userID))
-).pipe(withOnly(...resellerServices, useCases.Balances))
+).pipe(withOnly(...resellerServices, useCases.Balances, InferenceLedger))

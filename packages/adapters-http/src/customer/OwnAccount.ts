@@ -11,6 +11,7 @@ import { KeyLimitStore } from "@tollgate/application/customer/KeyLimits"
 import { customerReader, readDailyUsage, readUsage, SettledUsage } from "@tollgate/application/customer/SettledUsage"
 import { exportUsage } from "@tollgate/application/customer/UsageExport"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
+import { InferenceLedger } from "@tollgate/application/ledger/InferenceLedger"
 import { CurrentParty } from "@tollgate/application/operations/CurrentParty"
 import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
 import type { ApiKeyId, Principal } from "@tollgate/domain/customer/ApiKey"
@@ -27,6 +28,7 @@ import { type ParametersOf, singleValues } from "../openapi/Fields.ts"
 import { gateway, requiresApiKey } from "../openapi/GatewayDocument.ts"
 import { refusal } from "../openapi/InferenceDocs.ts"
 import { csvBody, cursorParameters, DailyUsageBody, ownUsageFilter } from "../openapi/ListDocs.ts"
+import { afterSettlements } from "./AfterSettlements.ts"
 import { exampleKeyBalances, KeyBalancesBody, toKeyBalances } from "./Balances.ts"
 import { KeyLimitsBody, LimitUsageBody, limitsBody, limitUsageBody } from "./KeyLimitsBody.ts"
 import { OwnUsagePageBody, toDays, toOwnPage } from "./UsageBody.ts"
@@ -106,7 +108,7 @@ const asCustomer = <A, E, R>(read: (customer: Principal) => Effect.Effect<A, E, 
 const ownBalance = inferenceResponse(
   asCustomer(({ keyId, limits, userId }) =>
     Effect.gen(function* () {
-      const statement = yield* (yield* Balances).own(userId)
+      const statement = yield* afterSettlements((yield* Balances).own(userId))
       const body: typeof OwnBalanceBody.Type = toKeyBalances({ keyId, ...statement })
       return limits === undefined ? body : { ...body, ...(yield* ownLimits(keyId)) }
     })
@@ -124,7 +126,7 @@ const ownUsage = (query: ParametersOf<UsageQuery>) =>
   inferenceResponse(
     asCustomer(({ userId }) =>
       Effect.gen(function* () {
-        return toOwnPage(yield* readUsage(customerReader(userId), yield* singleValues(query)))
+        return toOwnPage(yield* afterSettlements(readUsage(customerReader(userId), yield* singleValues(query))))
       })
     ).pipe(asInvalidRequest)
   )
@@ -133,7 +135,7 @@ const ownDailyUsage = (query: ParametersOf<UsageFilterQuery>) =>
   inferenceResponse(
     asCustomer(({ userId }) =>
       Effect.gen(function* () {
-        return toDays(yield* readDailyUsage(customerReader(userId), yield* singleValues(query)))
+        return toDays(yield* afterSettlements(readDailyUsage(customerReader(userId), yield* singleValues(query))))
       })
     ).pipe(asInvalidRequest)
   )
@@ -142,7 +144,9 @@ const ownUsageCsv = (query: ParametersOf<UsageFilterQuery>) =>
   orInferenceError(
     Effect.gen(function* () {
       const { userId } = yield* caller
-      const csv = Effect.flatMap(singleValues(query), (filter) => exportUsage(customerReader(userId), filter))
+      const csv = Effect.flatMap(singleValues(query), (filter) =>
+        afterSettlements(exportUsage(customerReader(userId), filter))
+      )
       return yield* (yield* CsvResponses).send(userId, "usage.csv", asInvalidRequest(csv))
     })
   )
@@ -153,4 +157,6 @@ export const layer = HttpApiBuilder.group(gateway.add(OwnAccountApi), "account",
     .handleRaw("listUsage", ({ urlParams }) => ownUsage(urlParams))
     .handleRaw("getDailyUsage", ({ urlParams }) => ownDailyUsage(urlParams))
     .handleRaw("exportUsage", ({ urlParams }) => ownUsageCsv(urlParams))
-).pipe(withOnly(ApiKeyAuthenticator, Balances, CsvResponses, CursorSealer, KeyLimitStore, SettledUsage))
+).pipe(
+  withOnly(ApiKeyAuthenticator, Balances, CsvResponses, CursorSealer, InferenceLedger, KeyLimitStore, SettledUsage)
+)

@@ -9,6 +9,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as useCases from "@tollgate/application/customer/SettledUsage"
 import { resellerReader, SettledUsage } from "@tollgate/application/customer/SettledUsage"
 import { exportUsage } from "@tollgate/application/customer/UsageExport"
+import { InferenceLedger } from "@tollgate/application/ledger/InferenceLedger"
 import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
 import type { UsageFilterQuery, UsageQuery } from "@tollgate/domain/customer/Usage"
 import * as Effect from "effect/Effect"
@@ -20,6 +21,7 @@ import { type ParametersOf, singleValues } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { csvBody, cursorParameters, DailyUsageBody, usageFilter } from "../openapi/ListDocs.ts"
 import { documented, ResellerError } from "../openapi/ResellerDocs.ts"
+import { afterSettlements } from "./AfterSettlements.ts"
 import { toDays, toPage, UsagePageBody } from "./UsageBody.ts"
 
 const readUsage = HttpApiEndpoint.get("listCustomerUsage", "/api/reseller/usage")
@@ -69,20 +71,20 @@ export class UsageApi extends HttpApiGroup.make("usage")
 const usagePage = (query: ParametersOf<UsageQuery>) =>
   forReseller(({ id }) =>
     Effect.gen(function* () {
-      return toPage(yield* useCases.readUsage(resellerReader(id), yield* singleValues(query)))
+      return toPage(yield* afterSettlements(useCases.readUsage(resellerReader(id), yield* singleValues(query))))
     })
   )
 
 const dailyUsage = (query: ParametersOf<UsageFilterQuery>) =>
   forReseller(({ id }) =>
     Effect.gen(function* () {
-      return toDays(yield* useCases.readDailyUsage(resellerReader(id), yield* singleValues(query)))
+      return toDays(yield* afterSettlements(useCases.readDailyUsage(resellerReader(id), yield* singleValues(query))))
     })
   )
 
 const usageCsv = (query: ParametersOf<UsageFilterQuery>) =>
   csvForReseller("usage.csv", ({ id }) =>
-    Effect.flatMap(singleValues(query), (filter) => exportUsage(resellerReader(id), filter))
+    Effect.flatMap(singleValues(query), (filter) => afterSettlements(exportUsage(resellerReader(id), filter)))
   )
 
 export const layer = HttpApiBuilder.group(gateway.add(UsageApi), "usage", (handlers) =>
@@ -90,4 +92,4 @@ export const layer = HttpApiBuilder.group(gateway.add(UsageApi), "usage", (handl
     .handleRaw("listCustomerUsage", ({ urlParams }) => usagePage(urlParams))
     .handleRaw("getDailyCustomerUsage", ({ urlParams }) => dailyUsage(urlParams))
     .handleRaw("exportCustomerUsage", ({ urlParams }) => usageCsv(urlParams))
-).pipe(withOnly(...resellerServices, CsvResponses, CursorSealer, SettledUsage))
+).pipe(withOnly(...resellerServices, CsvResponses, CursorSealer, InferenceLedger, SettledUsage))

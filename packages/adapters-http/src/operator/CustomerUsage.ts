@@ -7,10 +7,12 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { customerReader, readDailyUsage, readUsage, SettledUsage } from "@tollgate/application/customer/SettledUsage"
 import { Users } from "@tollgate/application/customer/Users"
+import { InferenceLedger } from "@tollgate/application/ledger/InferenceLedger"
 import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
 import type { UsageFilterQuery, UsageQuery } from "@tollgate/domain/customer/Usage"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { afterSettlements } from "../customer/AfterSettlements.ts"
 import { toDays, toPage, UsagePageBody } from "../customer/UsageBody.ts"
 import { withOnly } from "../http/RouteServices.ts"
 import { type ParametersOf, singleValues, text } from "../openapi/Fields.ts"
@@ -56,7 +58,7 @@ const items = (named: string, query: Own<UsageQuery>) =>
   forOperator(() =>
     Effect.gen(function* () {
       const { id } = yield* (yield* Users).named(named)
-      return toPage(yield* readUsage(customerReader(id), yield* singleValues(query)))
+      return toPage(yield* afterSettlements(readUsage(customerReader(id), yield* singleValues(query))))
     })
   )
 
@@ -64,7 +66,7 @@ const days = (named: string, query: Own<UsageFilterQuery>) =>
   forOperator(() =>
     Effect.gen(function* () {
       const { id } = yield* (yield* Users).named(named)
-      return toDays(yield* readDailyUsage(customerReader(id), yield* singleValues(query)))
+      return toDays(yield* afterSettlements(readDailyUsage(customerReader(id), yield* singleValues(query))))
     })
   )
 
@@ -72,4 +74,4 @@ export const layer = HttpApiBuilder.group(gateway.add(OperatorUsageApi), "operat
   handlers
     .handleRaw("listUsageOfCustomer", ({ path, urlParams }) => items(path.customer, urlParams))
     .handleRaw("getDailyUsageOfCustomer", ({ path, urlParams }) => days(path.customer, urlParams))
-).pipe(withOnly(...operatorServices, CursorSealer, SettledUsage, Users))
+).pipe(withOnly(...operatorServices, CursorSealer, InferenceLedger, SettledUsage, Users))

@@ -9,6 +9,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import { Customers } from "@tollgate/application/customer/Customers"
 import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
 import { type ListedUser, Users } from "@tollgate/application/customer/Users"
+import { InferenceLedger } from "@tollgate/application/ledger/InferenceLedger"
 import { CursorSealer } from "@tollgate/application/operations/CursorSealer"
 import { listUsers } from "@tollgate/application/operator/OperatorLists"
 import { operatorOf } from "@tollgate/application/operator/OperatorSessions"
@@ -17,6 +18,7 @@ import type { User } from "@tollgate/domain/customer/User"
 import { CreditRequest, CustomerRequest } from "@tollgate/domain/operator/OperatorRequests"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { afterSettlements } from "../customer/AfterSettlements.ts"
 import { withOnly } from "../http/RouteServices.ts"
 import { SmallBodies } from "../http/SmallBodies.ts"
 import {
@@ -200,7 +202,7 @@ const shown = (named: string) =>
     Effect.gen(function* () {
       const users = yield* Users
       const user = yield* users.named(named)
-      const { paygPico, plans } = yield* users.balances(user)
+      const { paygPico, plans } = yield* afterSettlements(users.balances(user))
       const body: typeof ShownUser.Type = {
         ...toBody(user),
         payg: toPayg(paygPico),
@@ -268,4 +270,6 @@ export const layer = HttpApiBuilder.group(gateway.add(OperatorCustomersApi), "op
     .handleRaw("createCustomer", () => created)
     .handleRaw("creditCustomer", ({ path }) => credited(path.customer))
     .handleRaw("linkCustomer", ({ path }) => linked(path.reseller))
-).pipe(withOnly(...operatorServices, CursorSealer, Customers, PaygAccounts, Resellers, SmallBodies, Users))
+).pipe(
+  withOnly(...operatorServices, CursorSealer, Customers, InferenceLedger, PaygAccounts, Resellers, SmallBodies, Users)
+)

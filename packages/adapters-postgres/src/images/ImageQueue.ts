@@ -26,9 +26,10 @@ import {
   type WorkKind
 } from "../ledger/Batch.ts"
 import type { DedicatedConnection, LockWait } from "../ledger/DedicatedConnection.ts"
-import { GroupCommitQueue, type RunTransaction } from "../ledger/GroupCommitQueue.ts"
+import { GroupCommitQueue } from "../ledger/GroupCommitQueue.ts"
 import { reap } from "../ledger/OrphanReaper.ts"
 import type { QueueEvent } from "../ledger/QueueEvent.ts"
+import type { RunTransaction } from "../ledger/QueueLimits.ts"
 import { abandonExpired, begin, finish, type ImageTypes, type SettledImage } from "./ImageTransactions.ts"
 
 export interface ImageQueueLimits {

@@ -98,7 +98,9 @@ export interface WaitingExtension<T extends WorkTypes> extends ExtensionEntry<T>
 
 export interface WaitingSettlement<T extends WorkTypes> extends SettlementEntry<T> {
   maybeCommitted: T["settled"] | undefined
-  readonly callback: ((result: SettlementResult<T>) => void) | undefined
+  callback: ((result: SettlementResult<T>) => void) | undefined
+  /** Called after the callback. */
+  readers?: Set<() => void>
 }
 
 export type Batch<T extends WorkTypes> = Requests<WaitingSettlement<T>, WaitingExtension<T>, WaitingAdmission<T>>
@@ -231,5 +233,46 @@ export const reject = <T extends WorkTypes>(
   for (const waiting of admissions) {
     report({ _tag: "AdmissionRejected", admission: admissionOf(waiting.admission), error })
     reply(waiting, Exit.die(error))
+  }
+}
+
+/** Calls `reader` when a settlement is complete. Returns a function that prevents the call. */
+export const whenComplete = <T extends WorkTypes>(
+  settlement: WaitingSettlement<T>,
+  reader: () => void
+): (() => void) => {
+  const readers = settlement.readers ?? new Set()
+  if (settlement.readers === undefined) {
+    const { callback } = settlement
+    settlement.readers = readers
+    settlement.callback = (result) => {
+      callback?.(result)
+      for (const read of readers) read()
+    }
+  }
+  readers.add(reader)
+  return () => readers.delete(reader)
+}
+
+/**
+ * Calls the callbacks. A callback can queue a request, such as the settlement of a response that was complete before
+ * its hold was committed. The next batch is collected afterwards, so it can contain this request. Calls `release` with
+ * each admission whose caller was refused before the commit, because this caller never settles the hold.
+ */
+export const complete = <T extends WorkTypes>(
+  { settlements, extensions, admissions }: Batch<T>,
+  { settled, extended, admitted }: Outcome<T>,
+  release: (admission: T["admission"]) => void
+): void => {
+  for (const [i, { callback }] of settlements.entries()) callback?.(Exit.succeed(settled[i]))
+  // If the extension was already refused, nothing has to be undone: the hold has grown, and the settlement of the
+  // inference request releases it.
+  for (const [i, waiting] of extensions.entries()) reply(waiting, Exit.succeed(extended[i]))
+  for (const [i, waiting] of admissions.entries()) {
+    const outcome = admitted[i]
+    if (outcome === undefined) continue
+    if (outcome._tag === "Left") reply(waiting, Exit.fail(outcome.left))
+    else if (outcome.right === "gone") reply(waiting, OVERLOADED)
+    else if (!reply(waiting, Exit.succeed(outcome.right))) release(waiting.admission)
   }
 }

@@ -4,9 +4,10 @@
  * hold. An extension grows the hold. A settlement books the charge and releases the rest.
  *
  * An idle queue starts a transaction immediately. A busy queue puts all waiting requests, up to a limit, into its next
- * transaction. The queue refuses an admission when too many admissions wait, and an extension when too many extensions
- * wait. It refuses both when their deadline passes. It accepts every settlement until it stops. When too many
- * settlements are unwritten, it refuses admissions.
+ * transaction. A settlement of `settleLater` waits a few milliseconds for a request to share its transaction with. The
+ * queue refuses an admission when too many admissions wait, and an extension when too many extensions wait. It refuses
+ * both when their deadline passes. It accepts every settlement until it stops. When too many settlements are
+ * unwritten, it refuses admissions.
  *
  * The queue retries a batch that fails with a transient error, until the batch succeeds or the queue stops. When the
  * database rejects a row, the queue bisects the batch until only the request with this row is left, and fails that
@@ -21,6 +22,7 @@ import { Availability } from "./Availability.ts"
 import {
   type AdmissionResult,
   type Batch,
+  complete,
   EMPTY,
   type ExtensionResult,
   halves,
@@ -30,43 +32,23 @@ import {
   recordUnknownCommit,
   refuseLate,
   reject,
-  reply,
   type SettlementResult,
   size,
-  type Work,
   type WorkKind,
   type WorkTypes,
+  whenComplete,
   withoutRefused
 } from "./Batch.ts"
 import { ContendedUsers } from "./ContendedUsers.ts"
 import type { LockWait } from "./DedicatedConnection.ts"
 import type { QueueEvent } from "./QueueEvent.ts"
+import type { QueueLimits, RunTransaction } from "./QueueLimits.ts"
 import { WaitingRequests } from "./WaitingRequests.ts"
-
-export interface QueueLimits {
-  /**
-   * Maximum requests of each type (settlements, extensions, admissions) per transaction. With the value 1, a
-   * transaction contains only one request in total, not one of each type.
-   */
-  readonly batchSize: number
-  /** Maximum waiting admissions, and maximum waiting extensions. Requests of contended users are counted separately. */
-  readonly waitingAdmissions: number
-  /** Number of unwritten settlements at which admissions are refused. */
-  readonly unsettled: number
-  /** Time after which a waiting admission or extension is refused, even while the database is unavailable. */
-  readonly admissionMillis: number
-}
-
-/** Runs one transaction. */
-export type RunTransaction<T extends WorkTypes> = (
-  work: Work<T>,
-  /** Called if the outcome of the commit is unknown, with the results that are valid if the commit succeeded. */
-  onUnknownCommit: (outcome: Outcome<T>) => void,
-  lockWait: LockWait
-) => Promise<Outcome<T>>
 
 const STOPPED = Exit.die(new Error("the ledger stopped before the settlement was written"))
 const CHECKS_PER_DEADLINE = 10
+/** The time for which a settlement waits. If the process crashes meanwhile, a sweep settles at the checkpoint. */
+const LATER_MILLIS = 4
 
 export class GroupCommitQueue<T extends WorkTypes> {
   readonly #kind: WorkKind<T>
@@ -78,6 +60,9 @@ export class GroupCommitQueue<T extends WorkTypes> {
   readonly #waiting = new WaitingRequests<T>()
   #batch: Batch<T> = EMPTY
   #working = false
+  /** True if the next transaction must not wait. */
+  #urgent = false
+  #timer: NodeJS.Timeout | undefined
   #onIdle: () => void = () => {}
   #watching = false
   #open = true
@@ -138,15 +123,31 @@ export class GroupCommitQueue<T extends WorkTypes> {
   }
 
   settle(request: T["settlement"], callback?: (result: SettlementResult<T>) => void): void {
-    if (this.#stopped) {
-      callback?.(STOPPED)
-      return
+    if (this.#add(request, callback)) this.#wake()
+  }
+
+  /** Settles a request as `settle` does, but waits a few milliseconds for other requests. */
+  settleLater(request: T["settlement"], callback?: (result: SettlementResult<T>) => void): void {
+    if (!this.#add(request, callback)) return
+    if (!this.#open) this.#wake()
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      if (size(this.#waiting) > 0) this.#wake()
+    }, LATER_MILLIS)
+  }
+
+  /**
+   * Writes the waiting settlements immediately. Calls back when they and the settlements of the current batch are
+   * complete, except those of contended users. Returns a function that prevents the call.
+   */
+  flush(callback: () => void): () => void {
+    const last = this.#waiting.settlements.at(-1) ?? this.#batch.settlements.at(-1)
+    if (last === undefined || this.#stopped) {
+      callback()
+      return () => {}
     }
-    const entry = { request, maybeCommitted: undefined, callback }
-    const waiting = this.#waitingOf(request.admission.principal.userId)
-    if (waiting === this.#contended) waiting.add({ ...EMPTY, settlements: [entry] })
-    else this.#waiting.settlements.push(entry)
     this.#wake()
+    return whenComplete(last, callback)
   }
 
   /** Returns whether an admission of this user would be decided soon, according to the state of the queue. */
@@ -164,6 +165,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
     this.#open = false
     refuseLate(this.#contended, Number.POSITIVE_INFINITY)
     this.#waiting.removeLate(Number.POSITIVE_INFINITY)
+    if (size(this.#waiting) > 0) this.#wake()
     if (this.#working || this.#contended.waiting) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, flushMillis)
@@ -192,7 +194,21 @@ export class GroupCommitQueue<T extends WorkTypes> {
     return this.#contended.has(userId) ? this.#contended : this.#waiting
   }
 
+  /** Returns false if the queue has stopped. */
+  #add(request: T["settlement"], callback: ((result: SettlementResult<T>) => void) | undefined): boolean {
+    if (this.#stopped) {
+      callback?.(STOPPED)
+      return false
+    }
+    const entry = { request, maybeCommitted: undefined, callback }
+    const waiting = this.#waitingOf(request.admission.principal.userId)
+    if (waiting === this.#contended) waiting.add({ ...EMPTY, settlements: [entry] })
+    else this.#waiting.settlements.push(entry)
+    return true
+  }
+
   #wake(): void {
+    this.#urgent = true
     if (this.#working) return
     this.#working = true
     // Requests that arrive in the same turn of the event loop share one transaction.
@@ -200,9 +216,10 @@ export class GroupCommitQueue<T extends WorkTypes> {
   }
 
   async #work(): Promise<void> {
-    while (!this.#stopped && (size(this.#waiting) > 0 || this.#contended.due)) {
+    while (!this.#stopped && ((this.#urgent && size(this.#waiting) > 0) || this.#contended.due)) {
       const lockWait = this.#contended.due ? "none" : "bounded"
       this.#batch = (lockWait === "none" ? this.#contended : this.#waiting).take(this.#limits.batchSize)
+      this.#urgent &&= size(this.#waiting) > 0
       this.#availability.batchBegins()
       await this.#finish(this.#batch, lockWait)
       this.#batch = EMPTY
@@ -243,9 +260,12 @@ export class GroupCommitQueue<T extends WorkTypes> {
   #committed(work: Batch<T>, outcome: Outcome<T>, lockWait: LockWait): void {
     this.#availability.succeeded()
     const { others, theirs } = partition(this.#kind, work, outcome.contended)
-    if (lockWait === "none") this.#waiting.add(this.#contended.release(others))
+    if (lockWait === "none") {
+      this.#waiting.add(this.#contended.release(others))
+      this.#urgent = true
+    }
     if (size(theirs) > 0) this.#separate(theirs, outcome.contended)
-    this.#complete(others, outcome)
+    complete(others, outcome, (admission) => this.settle(this.#kind.release(admission)))
   }
 
   /** Moves the skipped requests and the waiting requests of these users to `#contended`. */
@@ -256,25 +276,6 @@ export class GroupCommitQueue<T extends WorkTypes> {
     this.#contended.putBack(failed)
     this.#contended.add(theirs)
     this.#waiting.add(others)
-  }
-
-  /**
-   * Calls the callbacks. A callback can queue a request, such as the settlement of a response that was complete before
-   * its hold was committed. The next batch is collected afterwards, so it can contain this request.
-   */
-  #complete({ settlements, extensions, admissions }: Batch<T>, { settled, extended, admitted }: Outcome<T>): void {
-    for (const [i, { callback }] of settlements.entries()) callback?.(Exit.succeed(settled[i]))
-    // If the extension was already refused, nothing has to be undone: the hold has grown, and the settlement of the
-    // inference request releases it.
-    for (const [i, waiting] of extensions.entries()) reply(waiting, Exit.succeed(extended[i]))
-    for (const [i, waiting] of admissions.entries()) {
-      const outcome = admitted[i]
-      if (outcome === undefined) continue
-      if (outcome._tag === "Left") reply(waiting, Exit.fail(outcome.left))
-      else if (outcome.right === "gone") reply(waiting, OVERLOADED)
-      // The queue refused this admission before the commit, so the caller never settles the hold.
-      else if (!reply(waiting, Exit.succeed(outcome.right))) this.settle(this.#kind.release(waiting.admission))
-    }
   }
 
   #watch(): void {

@@ -20,12 +20,13 @@ import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import { PgSettings } from "../client/PgSettings.ts"
 import { type ConnectionLimits, DedicatedConnection } from "./DedicatedConnection.ts"
-import { GroupCommitQueue, type QueueLimits } from "./GroupCommitQueue.ts"
+import { GroupCommitQueue } from "./GroupCommitQueue.ts"
 import { saveCheckpoints } from "./HoldRows.ts"
 import { LedgerDriver } from "./LedgerDriver.ts"
 import { LedgerTransactions } from "./LedgerTransactions.ts"
 import { type LedgerTypes, ledgerWork } from "./LedgerWork.ts"
 import { logged, type QueueEvent } from "./QueueEvent.ts"
+import type { QueueLimits } from "./QueueLimits.ts"
 
 export interface LedgerOptions extends QueueLimits, ConnectionLimits {
   /** Number of queues. Each queue has one database connection. */
@@ -107,7 +108,14 @@ export const make = (options: LedgerOptions = defaults) =>
           count(request, exit)
           callback(exit)
         }),
-      settleLater: (request) => queueOf(request.admission).queue.settle(request, (exit) => count(request, exit)),
+      settleLater: (request, callback) =>
+        queueOf(request.admission).queue.settleLater(request, (exit) => {
+          count(request, exit)
+          callback?.(exit)
+        }),
+      flush: Effect.suspend(() =>
+        Effect.forEach(queues, ({ queue }) => flushed(queue), { concurrency: "unbounded", discard: true })
+      ),
       checkpoint: (all) => oneAtATime.withPermits(1)(Effect.promise(() => saveCheckpoints(checkpoints, self, all))),
       load: () => queues.map(({ queue }) => queue.load).reduce(together)
     })
@@ -128,6 +136,15 @@ const together = (one: LedgerLoad, other: LedgerLoad): LedgerLoad => ({
   transactions: one.transactions + other.transactions,
   transactionMillis: one.transactionMillis + other.transactionMillis
 })
+
+/** The time that a reader waits for settlements. They take a few milliseconds, unless the database is slow or away. */
+const FLUSH_MILLIS = 250
+
+const flushed = (queue: GroupCommitQueue<LedgerTypes>): Effect.Effect<void> =>
+  Effect.async<void>((resume) => Effect.sync(queue.flush(() => resume(Effect.void)))).pipe(
+    Effect.timeoutOption(FLUSH_MILLIS),
+    Effect.asVoid
+  )
 
 /** Returns the number that selects the queue of a user. User ids end in random digits, so the users spread evenly. */
 const shareOf = (userId: string): number =>

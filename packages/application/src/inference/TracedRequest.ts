@@ -75,10 +75,7 @@ export class TracedConnection<Request extends InferenceRequest> implements Relay
   }
 }
 
-/**
- * Returns the ledger for one traced request. The admission and the settlement of the request each have a span.
- * `settleLater` calls `settle`, whose result ends the span.
- */
+/** Returns the ledger for one traced request. The admission and the settlement of the request each have a span. */
 export const tracedLedger = (ledger: InferenceLedger["Type"], trace: RequestTrace): InferenceLedger["Type"] => ({
   ...ledger,
   admit: (admission: Admission, callback) => {
@@ -97,7 +94,7 @@ export const tracedLedger = (ledger: InferenceLedger["Type"], trace: RequestTrac
   },
   settleLater: (settling) => {
     const span = trace.start("settlement", "internal")
-    ledger.settle(settling, (exit) => describe(span, exit))
+    ledger.settleLater(settling, (exit) => describe(span, exit))
   }
 })
 

@@ -117,8 +117,16 @@ export class InferenceLedger extends Context.Tag("@tollgate/application/Inferenc
      * result is `undefined` and no balance changes. Retries while the database is unreachable.
      */
     readonly settle: (settling: SettlementRequest, callback: Callback<Settled | undefined>) => void
-    /** Settles a request in the background. The shutdown of the server waits for the settlement, up to a timeout. */
-    readonly settleLater: (settling: SettlementRequest) => void
+    /**
+     * Settles a request whose client waits for nothing. The settlement waits a few milliseconds for other requests to
+     * the ledger and shares their transaction. The shutdown of the server waits for the settlement, up to a timeout.
+     */
+    readonly settleLater: (settling: SettlementRequest, callback?: Callback<Settled | undefined>) => void
+    /**
+     * Writes the waiting settlements of this process immediately, and waits for them up to a timeout. A read that
+     * follows therefore contains them, unless the database is slow or a row of the customer is locked.
+     */
+    readonly flush: Effect.Effect<void>
     /** Stores checkpoints, in one transaction for every 1,000 of them. */
     readonly checkpoint: (
       checkpoints: ReadonlyArray<{ readonly requestId: RequestId; readonly checkpoint: Checkpoint }>

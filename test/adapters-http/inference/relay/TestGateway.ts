@@ -156,6 +156,7 @@ const ledger = (journal: Journal) =>
       })
     },
     settleLater: (request) => void journal.settle(request, false),
+    flush: Effect.void,
     checkpoint: () => Effect.void,
     load: () => ({ waitingAdmissions: 0, unsettled: 0, transactions: 0, transactionMillis: 0 })
   })
