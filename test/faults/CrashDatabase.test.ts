@@ -185,7 +185,7 @@ it(
     expect((await gateway.balances(customer)).paygPico).toBe(CREDIT_USD_MICRO * 1_000_000n - charged)
     expect(await gateway.audit()).toEqual([])
 
-    // Every other response is 503 overloaded, so the client can send its request again.
+    // All responses that are not 200 are 503 overloaded, so the client can send these requests again.
     const refused = responses.filter(({ status }) => status !== 200)
     expect(refused.filter(({ status, body }) => status !== 503 || !body.includes('"overloaded"'))).toEqual([])
 

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 
 const BUFFER_BYTES = 16 * 1024
 
-/** The default of Node.js 22 and 24. The default of Node.js 20 is 16 KiB. */
+/** The default buffer size of Node.js 22 and 24. In Node.js 20 it is 16 KiB, as the gateway sets it. */
 const LARGER_DEFAULT_BYTES = 64 * 1024
 
 describe("a connection", () => {

@@ -87,7 +87,7 @@ describe("a transaction", () => {
       })
     )
 
-    it.effect("fails with a defect when the database rejects a statement", () =>
+    it.effect("ends with an unexpected error when the database rejects a statement", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const table = yield* aTable

@@ -113,7 +113,7 @@ describe("the webhook dispatcher", () => {
     })
   )
 
-  it.scoped("claims at most 4 attempts per endpoint and 16 per owner", () =>
+  it.scoped("limits concurrent deliveries to 4 per endpoint and 16 per owner", () =>
     Effect.gen(function* () {
       const queue = new Queue()
       const { startDue } = yield* dispatcherOver(queue, () => Effect.never)

@@ -11,8 +11,8 @@ import type { Settings } from "../runtime/Settings.ts"
 
 export const paymentFindings: Effect.Effect<ReadonlyArray<Finding>, CommandFailed, Settings> = Effect.gen(function* () {
   const { simulatorPort } = yield* config
-  // The name of the deployment determines only the addresses of simulated payments. The checks open no payment, so any
-  // name works.
+  // The name of the deployment determines only the deposit addresses of simulated payments. The checks open no payment,
+  // so any name works.
   const findings = yield* Effect.provide(probeAll, providersOf(Effect.succeed("doctor")))
   if (simulatorPort === undefined) return findings
   const simulatorUrl = localSimulatorUrl(simulatorPort)

@@ -20,8 +20,8 @@ CREATE TABLE api_key (
   public_id text NOT NULL UNIQUE CHECK (public_id ~ '^[0-9A-Za-z]{16}$'),
   user_id uuid NOT NULL REFERENCES app_user,
   name text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
-  -- HMAC-SHA-256 of the API key; its secret is a pepper. The API key itself is not stored. Every release writes 1 into
-  -- pepper_version. Migration 0018 adds the name of the pepper.
+  -- HMAC-SHA-256 of the API key. The secret of the HMAC is a pepper. The API key itself is not stored. Every release
+  -- writes 1 into pepper_version. Migration 0018 adds the name of the pepper.
   secret_mac bytea NOT NULL CHECK (octet_length(secret_mac) = 32),
   pepper_version smallint NOT NULL CHECK (pepper_version > 0),
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),

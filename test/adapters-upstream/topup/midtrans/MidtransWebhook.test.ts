@@ -54,7 +54,7 @@ describe("a webhook", () => {
     for (const text of ["", "null", "[]", "<html>", "{"]) expect(verify(text)).toEqual(refused)
   })
 
-  it("is accepted with the order id of a signed test webhook", () => {
+  it("is accepted with an order id that Midtrans uses for tests", () => {
     const order_id = "payment_notif_test_G123_abc"
     expect(verify(JSON.stringify(signed({ order_id })))).toEqual(Either.right({ orderNumber: order_id }))
     expect(verify(JSON.stringify(signed({ order_id }, "another-key")))).toEqual(refused)
