@@ -106,6 +106,23 @@ const controlledQueue = (changes: Partial<QueueLimits> = {}) => {
   return { queue, transactions, transaction, events, results, admit, extend, settle, settleLater }
 }
 
+/** Returns an idle queue that has refused the only request of the contended user "a" at its deadline. */
+const withoutRequestsOfContendedUser = async () => {
+  const controlled = controlledQueue({ admissionMillis: 50 })
+  const { queue, transactions, admit, results } = controlled
+  admit("a1")
+  for (let nth = 0; results["admit a1"] === undefined || queue.load.waitingAdmissions > 0; ) {
+    const transaction = transactions[nth]
+    transaction?.end(committedExcept(transaction.work, "a"))
+    nth += transaction === undefined ? 0 : 1
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+  expect(results).toEqual({ "admit a1": "Overloaded" })
+  // The queue becomes idle at its next retry, which finds no request.
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  return controlled
+}
+
 const eventually = <A>(holds: () => A): Promise<A> => vi.waitFor(holds, { timeout: 5_000, interval: 2 })
 
 const resultOf = (exit: Exit.Exit<unknown, unknown>) =>
@@ -332,11 +349,42 @@ describe("the group commit queue", () => {
       await eventually(() => expect(flushed).toBe(true))
     })
 
-    it("lets no reader wait without such a settlement", () => {
-      const { queue } = controlledQueue()
+    it("lets no reader wait for a customer with locked rows", async () => {
+      const { queue, transaction, settleLater } = controlledQueue()
+      settleLater("a1", "c1")
       let flushed = false
       queue.flush(() => (flushed = true))
+      const first = await transaction(0)
+      first.end(committedExcept(first.work, "c"))
+      await transaction(1)
       expect(flushed).toBe(true)
+    })
+
+    it("lets a reader wait until a batch with a rejected settlement is complete", async () => {
+      const { queue, transaction, settleLater, admit } = controlledQueue()
+      settleLater("x")
+      admit("a")
+      ;(await transaction(0)).fail(new Error("the row is rejected"))
+      ;(await transaction(1)).commit()
+      const last = await transaction(2)
+      let flushed = false
+      queue.flush(() => (flushed = true))
+      last.commit()
+      await eventually(() => expect(flushed).toBe(true))
+    })
+
+    it("calls no reader that has ceased to wait", async () => {
+      const { queue, transaction, settleLater, results } = controlledQueue()
+      settleLater("x")
+      let flushed = false
+      queue.flush(() => (flushed = true))?.()
+      ;(await transaction(0)).commit()
+      await eventually(() => expect(results).toEqual({ "settle x": settled("x") }))
+      expect(flushed).toBe(false)
+    })
+
+    it("lets no reader wait without such a settlement", () => {
+      expect(controlledQueue().queue.flush(() => {})).toBeUndefined()
     })
 
     it("writes such a settlement when it closes", async () => {
@@ -581,6 +629,25 @@ describe("the group commit queue", () => {
       admit("c2")
       expect(await transaction(3)).toMatchObject({ ids: ["admit c2"], lockWait: "none" })
       expect(transactions).toHaveLength(4)
+    })
+
+    it("writes a later settlement of a user whose only request was refused", async () => {
+      const { transaction, transactions, settleLater, results } = await withoutRequestsOfContendedUser()
+      const next = transactions.length
+      settleLater("a2")
+      const written = await transaction(next)
+      expect(written.ids).toEqual(["settle a2"])
+      written.commit()
+      await eventually(() => expect(results).toMatchObject({ "settle a2": settled("a2") }))
+    })
+
+    it("writes such a settlement when it closes", async () => {
+      const { queue, transaction, transactions, settleLater } = await withoutRequestsOfContendedUser()
+      const next = transactions.length
+      settleLater("a2")
+      const closed = queue.close(5_000)
+      ;(await transaction(next)).commit()
+      expect(await closed).toBe(0)
     })
 
     it("keeps the result of an unknown commit", async () => {

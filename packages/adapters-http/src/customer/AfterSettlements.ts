@@ -1,10 +1,10 @@
 /**
- * Reads balances and usage after the settlements of this process. A client that reads its balance right after a stream
- * therefore sees the charge of the stream, although no stream waits for its settlement.
+ * Reads balances and usage after the waiting settlements of this process (docs/reference/balances-and-usage.md#k18). No
+ * client waits for the settlement of its stream, but the balance that it reads next should contain the charge.
  */
 import { InferenceLedger } from "@tollgate/application/ledger/InferenceLedger"
 import * as Effect from "effect/Effect"
 
-/** Runs `read` after the settlements that wait in this process, or without them if the database is slow. */
+/** Runs `read` after the waiting settlements, or without them if they take too long. */
 export const afterSettlements = <A, E, R>(read: Effect.Effect<A, E, R>) =>
   Effect.flatMap(InferenceLedger, ({ flush }) => Effect.zipRight(flush, read))

@@ -98,9 +98,7 @@ export interface WaitingExtension<T extends WorkTypes> extends ExtensionEntry<T>
 
 export interface WaitingSettlement<T extends WorkTypes> extends SettlementEntry<T> {
   maybeCommitted: T["settled"] | undefined
-  callback: ((result: SettlementResult<T>) => void) | undefined
-  /** Called after the callback. */
-  readers?: Set<() => void>
+  readonly callback: ((result: SettlementResult<T>) => void) | undefined
 }
 
 export type Batch<T extends WorkTypes> = Requests<WaitingSettlement<T>, WaitingExtension<T>, WaitingAdmission<T>>
@@ -234,24 +232,6 @@ export const reject = <T extends WorkTypes>(
     report({ _tag: "AdmissionRejected", admission: admissionOf(waiting.admission), error })
     reply(waiting, Exit.die(error))
   }
-}
-
-/** Calls `reader` when a settlement is complete. Returns a function that prevents the call. */
-export const whenComplete = <T extends WorkTypes>(
-  settlement: WaitingSettlement<T>,
-  reader: () => void
-): (() => void) => {
-  const readers = settlement.readers ?? new Set()
-  if (settlement.readers === undefined) {
-    const { callback } = settlement
-    settlement.readers = readers
-    settlement.callback = (result) => {
-      callback?.(result)
-      for (const read of readers) read()
-    }
-  }
-  readers.add(reader)
-  return () => readers.delete(reader)
 }
 
 /**

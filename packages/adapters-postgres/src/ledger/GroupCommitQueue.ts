@@ -36,13 +36,13 @@ import {
   size,
   type WorkKind,
   type WorkTypes,
-  whenComplete,
   withoutRefused
 } from "./Batch.ts"
 import { ContendedUsers } from "./ContendedUsers.ts"
 import type { LockWait } from "./DedicatedConnection.ts"
 import type { QueueEvent } from "./QueueEvent.ts"
 import type { QueueLimits, RunTransaction } from "./QueueLimits.ts"
+import { SettlementReaders } from "./SettlementReaders.ts"
 import { WaitingRequests } from "./WaitingRequests.ts"
 
 const STOPPED = Exit.die(new Error("the ledger stopped before the settlement was written"))
@@ -58,6 +58,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
   readonly #contended: ContendedUsers<T>
   readonly #availability: Availability
   readonly #waiting = new WaitingRequests<T>()
+  readonly #readers = new SettlementReaders()
   #batch: Batch<T> = EMPTY
   #working = false
   /** True if the next transaction must not wait. */
@@ -126,28 +127,24 @@ export class GroupCommitQueue<T extends WorkTypes> {
     if (this.#add(request, callback)) this.#wake()
   }
 
-  /** Settles a request as `settle` does, but waits a few milliseconds for other requests. */
+  /** Settles a request, and waits a few milliseconds for other requests. */
   settleLater(request: T["settlement"], callback?: (result: SettlementResult<T>) => void): void {
     if (!this.#add(request, callback)) return
     if (!this.#open) this.#wake()
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
-      if (size(this.#waiting) > 0) this.#wake()
+      this.#wakeForWaiting()
     }, LATER_MILLIS)
   }
 
   /**
-   * Writes the waiting settlements immediately. Calls back when they and the settlements of the current batch are
-   * complete, except those of contended users. Returns a function that prevents the call.
+   * Writes the waiting settlements immediately. Calls back after the transaction that contains all of them, except those
+   * of contended users. Returns a function that prevents the call, or undefined if there is nothing to wait for.
    */
-  flush(callback: () => void): () => void {
-    const last = this.#waiting.settlements.at(-1) ?? this.#batch.settlements.at(-1)
-    if (last === undefined || this.#stopped) {
-      callback()
-      return () => {}
-    }
-    this.#wake()
-    return whenComplete(last, callback)
+  flush(callback: () => void): (() => void) | undefined {
+    const { length } = this.#waiting.settlements
+    if (length > 0) this.#wake()
+    return this.#stopped ? undefined : this.#readers.add(callback, length)
   }
 
   /** Returns whether an admission of this user would be decided soon, according to the state of the queue. */
@@ -165,7 +162,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
     this.#open = false
     refuseLate(this.#contended, Number.POSITIVE_INFINITY)
     this.#waiting.removeLate(Number.POSITIVE_INFINITY)
-    if (size(this.#waiting) > 0) this.#wake()
+    this.#wakeForWaiting()
     if (this.#working || this.#contended.waiting) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, flushMillis)
@@ -207,6 +204,10 @@ export class GroupCommitQueue<T extends WorkTypes> {
     return true
   }
 
+  #wakeForWaiting(): void {
+    if (size(this.#waiting) > 0 || this.#contended.waiting) this.#wake()
+  }
+
   #wake(): void {
     this.#urgent = true
     if (this.#working) return
@@ -220,9 +221,12 @@ export class GroupCommitQueue<T extends WorkTypes> {
       const lockWait = this.#contended.due ? "none" : "bounded"
       this.#batch = (lockWait === "none" ? this.#contended : this.#waiting).take(this.#limits.batchSize)
       this.#urgent &&= size(this.#waiting) > 0
+      const { length } = this.#waiting.settlements
+      if (lockWait === "bounded" && this.#batch.settlements.length > 0) this.#readers.batchBegins(length)
       this.#availability.batchBegins()
       await this.#finish(this.#batch, lockWait)
       this.#batch = EMPTY
+      this.#readers.batchEnds()
       this.#availability.batchEnds()
     }
     this.#working = false

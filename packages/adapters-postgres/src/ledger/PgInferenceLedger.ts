@@ -137,14 +137,15 @@ const together = (one: LedgerLoad, other: LedgerLoad): LedgerLoad => ({
   transactionMillis: one.transactionMillis + other.transactionMillis
 })
 
-/** The time that a reader waits for settlements. They take a few milliseconds, unless the database is slow or away. */
-const FLUSH_MILLIS = 250
+/** A reader waits longer than a transaction that meets a locked row, which takes up to `lockMillis` more. */
+const FLUSH_MILLIS = 500
 
 const flushed = (queue: GroupCommitQueue<LedgerTypes>): Effect.Effect<void> =>
-  Effect.async<void>((resume) => Effect.sync(queue.flush(() => resume(Effect.void)))).pipe(
-    Effect.timeoutOption(FLUSH_MILLIS),
-    Effect.asVoid
-  )
+  Effect.async<void>((resume) => {
+    const cancel = queue.flush(() => resume(Effect.void))
+    if (cancel === undefined) resume(Effect.void)
+    else return Effect.sync(cancel)
+  }).pipe(Effect.timeoutOption(FLUSH_MILLIS), Effect.asVoid)
 
 /** Returns the number that selects the queue of a user. User ids end in random digits, so the users spread evenly. */
 const shareOf = (userId: string): number =>

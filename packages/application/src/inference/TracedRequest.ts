@@ -92,9 +92,12 @@ export const tracedLedger = (ledger: InferenceLedger["Type"], trace: RequestTrac
       callback(exit)
     })
   },
-  settleLater: (settling) => {
+  settleLater: (settling, callback) => {
     const span = trace.start("settlement", "internal")
-    ledger.settleLater(settling, (exit) => describe(span, exit))
+    ledger.settleLater(settling, (exit) => {
+      describe(span, exit)
+      callback?.(exit)
+    })
   }
 })
 

@@ -118,13 +118,13 @@ export class InferenceLedger extends Context.Tag("@tollgate/application/Inferenc
      */
     readonly settle: (settling: SettlementRequest, callback: Callback<Settled | undefined>) => void
     /**
-     * Settles a request whose client waits for nothing. The settlement waits a few milliseconds for other requests to
-     * the ledger and shares their transaction. The shutdown of the server waits for the settlement, up to a timeout.
+     * Settles a request whose client waits for nothing. The settlement starts no transaction for a few milliseconds, so
+     * that it can share the transaction of another request to the ledger. The shutdown of the server waits for the settlement, up to a timeout.
      */
     readonly settleLater: (settling: SettlementRequest, callback?: Callback<Settled | undefined>) => void
     /**
-     * Writes the waiting settlements of this process immediately, and waits for them up to a timeout. A read that
-     * follows therefore contains them, unless the database is slow or a row of the customer is locked.
+     * Writes the waiting settlements of this process immediately, and waits up to half a second until their transaction
+     * has ended. A read that follows contains them, except those of a customer with a locked row.
      */
     readonly flush: Effect.Effect<void>
     /** Stores checkpoints, in one transaction for every 1,000 of them. */
