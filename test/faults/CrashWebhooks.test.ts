@@ -1,5 +1,5 @@
 /**
- * Kills the server that has committed an event and sends its webhook.
+ * Kills a server while it sends the webhook of a committed event.
  */
 import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"

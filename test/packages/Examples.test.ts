@@ -292,7 +292,7 @@ describe("the ledger service", () => {
     expect(await balanceOf("small")).toEqual({ posted: 20n, pending: 0n })
   })
 
-  it("refuses unknown accounts, holds and routes", async () => {
+  it("refuses unknown accounts, holds and paths", async () => {
     const request = { id: "unknown", account: "unknown", input: 1, output: 1 }
     expect((await post("/holds", request)).status).toBe(402)
     expect((await post("/settlements", request)).status).toBe(404)

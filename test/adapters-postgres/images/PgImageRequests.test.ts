@@ -390,7 +390,7 @@ describe("image requests", () => {
       )
     }
 
-    it.scoped("end without a charge if their commit is unconfirmed at the deadline", () =>
+    it.scoped("end without a charge if their admission is unconfirmed at its deadline", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer(RICH)
         const node = yield* wired(shortTimeouts)

@@ -295,7 +295,7 @@ describe("the routes of an image request", () => {
 })
 
 describe("the timeout of an image request", () => {
-  it.effect("expires 120 seconds after the request's acceptance", () =>
+  it.effect("expires 120 seconds after the request has arrived", () =>
     Effect.gen(function* () {
       const it = imageRequest()
       it.delays.read = "100 seconds"

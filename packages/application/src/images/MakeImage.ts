@@ -57,7 +57,7 @@ export type ImageRequestError =
   | ImageWithheld
   | RouteError
 
-/** The maximum time from the request's acceptance to the complete image (docs/reference/images.md#img-12). */
+/** The maximum time from the arrival of the request's head to the complete image (docs/reference/images.md#img-12). */
 export const IMAGE_TIMEOUT_MILLIS = 120_000
 
 export const makeImage = <Image>(
@@ -229,7 +229,7 @@ const imageEndOf = <Image>(
 const isDefect = (cause: Cause.Cause<unknown>): boolean =>
   !Cause.isInterrupted(cause) && Option.isNone(Cause.failureOption(cause))
 
-/** Limits an effect to the remaining time. The timeout starts when the request is accepted, before its body is uploaded. */
+/** Limits an effect to the remaining time. The timeout starts when the head of the request has arrived, before its body. */
 const beforeTimeout = <A, E, R>(connection: ImageConnection<unknown>, effect: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
     const remainingMillis = connection.acceptedAtMillis + IMAGE_TIMEOUT_MILLIS - connection.nowMillis()
