@@ -360,6 +360,17 @@ describe("the group commit queue", () => {
       expect(flushed).toBe(true)
     })
 
+    it("lets a reader not wait for settlements whose customer becomes contended", async () => {
+      const { queue, transaction, settle, settleLater } = controlledQueue()
+      settle("c1")
+      const first = await transaction(0)
+      settleLater("c2")
+      let flushed = false
+      queue.flush(() => (flushed = true))
+      first.end(committedExcept(first.work, "c"))
+      await eventually(() => expect(flushed).toBe(true))
+    })
+
     it("lets a reader wait until a batch with a rejected settlement is complete", async () => {
       const { queue, transaction, settleLater, admit } = controlledQueue()
       settleLater("x")

@@ -68,7 +68,7 @@ export type Admitted<T extends WorkTypes> = Either.Either<T["held"] | "gone", T[
 /** The hold after the extension; undefined when the request is settled. */
 export type Extended = Hold | undefined
 
-/** Results of a transaction, in the order of its requests. Requests of contended users have no result. */
+/** Results of a transaction, in the order of its requests without those of contended users. */
 export interface Outcome<T extends WorkTypes> {
   /** Users with rows that another session has locked. The transaction skipped their requests. */
   readonly contended: ReadonlySet<UserId>

@@ -47,7 +47,7 @@ import { WaitingRequests } from "./WaitingRequests.ts"
 
 const STOPPED = Exit.die(new Error("the ledger stopped before the settlement was written"))
 const CHECKS_PER_DEADLINE = 10
-/** The time for which a settlement waits. If the process crashes meanwhile, a sweep settles at the checkpoint. */
+/** The maximum time for which a settlement of `settleLater` starts no transaction. */
 const LATER_MILLIS = 4
 
 export class GroupCommitQueue<T extends WorkTypes> {
@@ -61,7 +61,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
   readonly #readers = new SettlementReaders()
   #batch: Batch<T> = EMPTY
   #working = false
-  /** True if the next transaction must not wait. */
+  /** True if a waiting request needs a transaction now; false if only settlements of `settleLater` wait. */
   #urgent = false
   #timer: NodeJS.Timeout | undefined
   #onIdle: () => void = () => {}
@@ -127,7 +127,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
     if (this.#add(request, callback)) this.#wake()
   }
 
-  /** Settles a request, and waits a few milliseconds for other requests. */
+  /** Queues a settlement that can share the transaction of a later request, and is written soon without one. */
   settleLater(request: T["settlement"], callback?: (result: SettlementResult<T>) => void): void {
     if (!this.#add(request, callback)) return
     if (!this.#open) this.#wake()
@@ -226,7 +226,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
       this.#availability.batchBegins()
       await this.#finish(this.#batch, lockWait)
       this.#batch = EMPTY
-      this.#readers.batchEnds()
+      this.#readers.batchEnds(this.#waiting.settlements.length)
       this.#availability.batchEnds()
     }
     this.#working = false

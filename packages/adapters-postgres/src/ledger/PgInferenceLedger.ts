@@ -1,8 +1,8 @@
 /**
  * Implements the inference ledger on Postgres. Requests share transactions through group commit queues.
  *
- * Each queue has its own connection, so several transactions can run concurrently. Every user belongs to one queue, so
- * the queues of one process never wait for each other's accounts.
+ * A node has one queue by default. If it has several, each has its own connection, so their transactions run
+ * concurrently. Every user belongs to one queue, so the queues never wait for each other's accounts.
  */
 import {
   type Admission,
@@ -137,7 +137,10 @@ const together = (one: LedgerLoad, other: LedgerLoad): LedgerLoad => ({
   transactionMillis: one.transactionMillis + other.transactionMillis
 })
 
-/** A reader waits longer than a transaction that meets a locked row, which takes up to `lockMillis` more. */
+/**
+ * The maximum wait of a reader. A transaction that meets a locked row takes up to `lockMillis` longer than others. This
+ * time is longer still.
+ */
 const FLUSH_MILLIS = 500
 
 const flushed = (queue: GroupCommitQueue<LedgerTypes>): Effect.Effect<void> =>

@@ -19,14 +19,17 @@ export class SettlementReaders {
     return readers && (() => readers.delete(reader))
   }
 
-  /** A batch with settlements begins. If it does not contain all of them, the readers wait for a later batch. */
+  /** A batch with settlements begins. If further settlements still wait in the queue, the readers wait for a later batch. */
   batchBegins(waitingSettlements: number): void {
     this.#current = waitingSettlements > 0 ? new Set() : this.#next
     if (waitingSettlements === 0) this.#next = new Set()
   }
 
-  batchEnds(): void {
-    for (const reader of this.#current ?? []) reader()
+  /** Calls the readers of the batch, and also the other readers if their settlements became those of contended users. */
+  batchEnds(waitingSettlements: number): void {
+    const ended = waitingSettlements === 0 ? [...(this.#current ?? []), ...this.#next] : (this.#current ?? [])
     this.#current = undefined
+    if (waitingSettlements === 0) this.#next = new Set()
+    for (const reader of ended) reader()
   }
 }

@@ -3,8 +3,9 @@
  * after the end of a stream, or before a whole response is written. The hold of a stream grows while the stream is
  * delivered.
  *
- * Many requests share one database transaction, in which each hold, each extension and each settlement is decided. The
- * rules of these decisions are in the domain (`Hold`, `Settlement`).
+ * Many requests share one database transaction, which writes the decisions about their holds, extensions and
+ * settlements, and writes nothing if a decision was made from outdated balances. The rules of the decisions are in the
+ * domain (`Hold`, `Settlement`).
  */
 import type { ModelId, PriceId } from "@tollgate/domain/catalog/Model"
 import type { Principal } from "@tollgate/domain/customer/ApiKey"
@@ -123,8 +124,8 @@ export class InferenceLedger extends Context.Tag("@tollgate/application/Inferenc
      */
     readonly settleLater: (settling: SettlementRequest, callback?: Callback<Settled | undefined>) => void
     /**
-     * Writes the waiting settlements of this process immediately, and waits up to half a second until their transaction
-     * has ended. A read that follows contains them, except those of a customer with a locked row.
+     * Writes the waiting settlements of this process immediately, and waits up to half a second for their transaction.
+     * If it has ended by then, a read that follows contains them, except those of a customer with a locked row.
      */
     readonly flush: Effect.Effect<void>
     /** Stores checkpoints, in one transaction for every 1,000 of them. */

@@ -61,7 +61,7 @@ export interface ExchangeSettings extends ClientResponseSettings, AttemptSetting
   readonly relayRequest: RelayRequest
   /** Runs an effect in a new fiber. */
   readonly run: Run
-  /** Runs an effect in a new fiber and returns the fiber, for inference routes that have no `RelayExchange`. */
+  /** Runs an effect in a new fiber and returns the fiber, for the route that counts tokens. */
   readonly fork: <A, E>(effect: Effect.Effect<A, E, RelayPorts>) => Fiber.RuntimeFiber<A, E>
   readonly limits: BodyLimits
   readonly wallMillis: () => number
