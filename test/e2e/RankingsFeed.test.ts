@@ -24,7 +24,7 @@ import * as Stores from "../support/Stores.ts"
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAYS = 40
-const INSTANTS = 50
+const INSTANTS = 100
 /**
  * Only younger settlements are folded before the first comparison, because a fold deletes the speeds of older days. One
  * hour is a safety margin.

@@ -2,7 +2,7 @@
  * Kills servers while resellers create orders, pay, mint and create keys. The last killed server has received the webhook
  * of a payment, and has not recorded the payment yet.
  *
- * KILLS sets the number of servers that are killed, with the last one (default 3).
+ * KILLS sets the number of servers that are killed, with the last one (default 4).
  */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -16,7 +16,7 @@ import { recordFigures } from "../support/Figures.ts"
 import { ServerProcess } from "../support/ServerProcess.ts"
 import { TestGateway, until } from "../support/TestGateway.ts"
 
-const KILLS = Number(process.env.KILLS ?? 3)
+const KILLS = Number(process.env.KILLS ?? 4)
 const RESELLERS = 6
 /** The maximum number of mints per reseller. It is below the rate limit per minute. */
 const MAX_MINTS = 25

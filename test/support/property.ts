@@ -1,5 +1,5 @@
 /**
- * Registers property tests. `property("costs add up", [arbitrary], holds)` checks that `holds` returns true for 300
+ * Registers property tests. `property("costs add up", [arbitrary], holds)` checks that `holds` returns true for 500
  * random inputs.
  */
 import { FastCheck } from "effect"
@@ -9,7 +9,7 @@ export const property = <Inputs extends [unknown, ...Array<unknown>]>(
   sentence: string,
   inputs: { [I in keyof Inputs]: FastCheck.Arbitrary<Inputs[I]> },
   holds: (...values: Inputs) => boolean,
-  runs = 300
+  runs = 500
 ): void => {
   it(sentence, () => {
     FastCheck.assert(

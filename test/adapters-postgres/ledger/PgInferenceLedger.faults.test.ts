@@ -59,6 +59,7 @@ describe("the ledger during database faults", () => {
       })
     )
 
+    // commit lost: Postgres does not receive the commit. response lost: Postgres commits, but its response is lost.
     for (const fault of ["commit lost", "response lost"] as const) {
       it.scoped(`admits each request once (${fault})`, () =>
         Effect.gen(function* () {

@@ -123,7 +123,7 @@ const wrongAccounts = Effect.gen(function* () {
 const GROUPS = 30
 const STEPS_PER_GROUP = 8
 
-const RUNS = 3
+const RUNS = 4
 const PER_RUN = 150
 
 describe("three nodes with concurrent requests and sweeps", () => {

@@ -35,7 +35,7 @@ describe("rankings", () => {
         const expected = referenceRankings(usage.models, usage.settlements, window, now)
         expect(documentOf(ranksOf(usage, window, now))).toEqual(expected)
       }),
-      { numRuns: 300 }
+      { numRuns: 600 }
     )
   })
 

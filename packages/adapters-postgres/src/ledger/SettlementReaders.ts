@@ -10,8 +10,8 @@ export class SettlementReaders {
   #current: Set<Reader> | undefined
 
   /**
-   * Adds a reader of the waiting settlements, or of those in the batch if none wait. Returns a function that removes the
-   * reader, or undefined if there is nothing to wait for.
+   * Adds a reader of the waiting settlements, or of those in the batch if none wait. Returns a function that removes
+   * the reader, or undefined if there is nothing to wait for.
    */
   add(reader: Reader, waitingSettlements: number): (() => void) | undefined {
     const readers = waitingSettlements > 0 ? this.#next : this.#current
@@ -19,13 +19,13 @@ export class SettlementReaders {
     return readers && (() => readers.delete(reader))
   }
 
-  /** A batch with settlements begins. If further settlements still wait in the queue, the readers wait for a later batch. */
+  /** A batch with settlements begins. If other settlements wait in the queue, the readers wait for a later batch. */
   batchBegins(waitingSettlements: number): void {
     this.#current = waitingSettlements > 0 ? new Set() : this.#next
     if (waitingSettlements === 0) this.#next = new Set()
   }
 
-  /** Calls the readers of the batch, and also the other readers if their settlements became those of contended users. */
+  /** Calls the readers of the batch. Calls all readers if no settlement waits in the queue. */
   batchEnds(waitingSettlements: number): void {
     const ended = waitingSettlements === 0 ? [...(this.#current ?? []), ...this.#next] : (this.#current ?? [])
     this.#current = undefined

@@ -229,7 +229,7 @@ const imageEndOf = <Image>(
 const isDefect = (cause: Cause.Cause<unknown>): boolean =>
   !Cause.isInterrupted(cause) && Option.isNone(Cause.failureOption(cause))
 
-/** Limits an effect to the remaining time. The timeout starts when the head of the request has arrived, before its body. */
+/** Limits an effect to the remaining time. The timeout starts at the arrival of the request's head, before its body. */
 const beforeTimeout = <A, E, R>(connection: ImageConnection<unknown>, effect: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
     const remainingMillis = connection.acceptedAtMillis + IMAGE_TIMEOUT_MILLIS - connection.nowMillis()

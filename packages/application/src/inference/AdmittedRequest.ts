@@ -261,9 +261,9 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   }
 
   /**
-   * Settles a request whose charge could not be computed because of an internal error. A checkpoint that
-   * is computed now replaces the local counts. It needs no tokenizer, and has at most one output token for each
-   * delivered delta. Reported usage is still used. A whole response has no checkpoint, so it is neither written nor charged.
+   * Settles a request whose charge could not be computed because of an internal error. A checkpoint that is
+   * computed now replaces the local counts. It needs no tokenizer, and has at most one output token for each delivered
+   * delta. Reported usage is still used. A whole response has no checkpoint, so it is neither written nor charged.
    */
   #settleAtCheckpoint(ending: Ending, cause: Cause.Cause<never>): void {
     this.#settlementSent = true
