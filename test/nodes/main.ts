@@ -5,6 +5,10 @@
  * `--node MAJOR` selects a version, also the installed one. Test files or folders replace the default list:
  *
  *     npm run test:nodes -- --node 24 test/e2e/Shutdown.test.ts
+ *
+ * `--install` runs no test. It installs the versions and prints the folder of each executable:
+ *
+ *     PATH="$(npm run -s test:nodes -- --node 24 --install):$PATH" npm test
  */
 import { spawnSync } from "node:child_process"
 import { delimiter, dirname, join, resolve } from "node:path"
@@ -17,7 +21,7 @@ const TESTS_TIMEOUT_MILLIS = 1_800_000
 
 const majorOf = (version: string): string => version.split(".", 1)[0] ?? ""
 
-const { positionals, values } = readProgram({ node: someOf(TESTED_NODES.map(majorOf)) }, "[TEST...]")
+const { positionals, values } = readProgram({ node: someOf(TESTED_NODES.map(majorOf)), install: "flag" }, "[TEST...]")
 
 /** Installs a version from the npm registry, unless it is installed. Returns the path of its executable. */
 const install = (version: string): string => {
@@ -26,7 +30,11 @@ const install = (version: string): string => {
   const installed = () => spawnSync(executable, ["--version"], { encoding: "utf8" }).stdout?.trim()
   if (installed() !== `v${version}`) {
     const options = ["--prefix", folder, "--no-fund", "--no-audit", "--loglevel=error"]
-    spawnSync("npm", ["install", ...options, `node@${version}`], { stdio: "inherit", timeout: INSTALL_TIMEOUT_MILLIS })
+    spawnSync("npm", ["install", ...options, `node@${version}`], {
+      // A shell reads the stdout of this program, so the lines of npm go to stderr.
+      stdio: ["ignore", process.stderr, "inherit"],
+      timeout: INSTALL_TIMEOUT_MILLIS
+    })
     if (installed() !== `v${version}`) throw new Error(`npm could not install Node.js ${version} in ${folder}`)
   }
   return executable
@@ -50,6 +58,10 @@ const selected = TESTED_NODES.filter((version) =>
 )
 const failed = selected.filter((version) => {
   const executable = install(version)
+  if (values.install) {
+    console.log(dirname(executable))
+    return false
+  }
   console.log(`\nNode.js ${version}`)
   return !passes(executable, positionals.length > 0 ? positionals : NODE_TESTS)
 })
