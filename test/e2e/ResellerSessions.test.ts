@@ -55,7 +55,7 @@ describe("a change of the password", () => {
     expect((await logIn(reseller, reseller.password)).status).toBe(200)
   })
 
-  it("counts as a login attempt", async () => {
+  it("counts as a login attempt if it is refused", async () => {
     const reseller = await programme.reseller()
     for (let i = 0; i < 5; i++) expect((await change(reseller, "a wrong password")).status).toBe(422)
     expect(refusalIn(await change(reseller, reseller.password))).toBe("429 rate_limited")

@@ -38,18 +38,33 @@ describe("the comparison of charges", () => {
   })
 
   it.each<readonly [string, Received, ReadonlyArray<Settlement>, string]>([
-    ["more output than received", aResponse(), [aSettlement(41)], "charged more than received"],
-    ["more input than the prompt", aResponse(), [aSettlement(40, PROMPT_TOKENS + 1)], "charged more than received"],
-    ["less than a complete response", aResponse(), [aSettlement(39)], "charged less than received"],
+    ["a charge for more output than was received", aResponse(), [aSettlement(41)], "charged more than received"],
+    [
+      "a charge for more input than the prompt",
+      aResponse(),
+      [aSettlement(40, PROMPT_TOKENS + 1)],
+      "charged more than received"
+    ],
+    ["a charge for less than a complete response", aResponse(), [aSettlement(39)], "charged less than received"],
     ["a complete response without a settlement", aResponse(), [], "charged less than received"],
     [
-      "a second charge",
+      "a charge with an unknown request id",
       aResponse(),
       [aSettlement(40), aSettlement(40, PROMPT_TOKENS, "other")],
       "charged without a client"
     ],
-    ["another cost", aResponse(), [{ ...aSettlement(40), cost_pico: "1" }], "the cost is not the price of the tokens"],
-    ["more than an interrupted stream", interrupted, [aSettlement(41)], "charged more than received"],
+    [
+      "a cost that is not the price of the tokens",
+      aResponse(),
+      [{ ...aSettlement(40), cost_pico: "1" }],
+      "the cost is not the price of the tokens"
+    ],
+    [
+      "a charge for more than an interrupted stream can deliver",
+      interrupted,
+      [aSettlement(41)],
+      "charged more than received"
+    ],
     [
       "a charge for an interrupted stream without output",
       { ...interrupted, tokens: 0 },
@@ -60,7 +75,7 @@ describe("the comparison of charges", () => {
     ["a charge of a refused request", refused, [aSettlement(1)], "refused and charged"],
     ["a refusal with 500", { ...refused, status: 500 }, [], "refused with an error other"],
     ["a refusal for another reason", { ...refused, body: '{"error":{"code":"x"}}' }, [], "refused with an error other"],
-    ["no response", { ...refused, status: 0 }, [], "no response"]
+    ["a missing response", { ...refused, status: 0 }, [], "no response"]
   ])("reports %s as a fault", (_, received, settlements, fault) => {
     expect(compareCharges([received], settlements).faults).toEqual([expect.stringContaining(fault)])
   })

@@ -42,7 +42,7 @@ it("the list of models contains the callable models by discovery rank and name",
   })
 })
 
-it("the route for one model accepts an escaped or unescaped name", async () => {
+it("the HTTP route for one model accepts a name with an escaped or unescaped slash", async () => {
   const longest = `lab/${"ü".repeat(196)}`
   const get = await startWith({ publicName: "lab/large model" }, { publicName: longest })
   const found = { status: 200, body: { id: "lab/large model", object: "model" } }
@@ -57,12 +57,12 @@ it.each([
   ["a hidden model", "/v1/models/secret"],
   ["a retired model", "/v1/models/old"],
   ["a name that every JavaScript object has as a property", "/v1/models/constructor"]
-])("the route for one model returns 404 for %s", async (_, path) => {
+])("the HTTP route for one model returns 404 for %s", async (_, path) => {
   const get = await startWith({ publicName: "secret", hidden: true }, { publicName: "old", retired: true })
   expect(await get(path)).toMatchObject({ status: 404, body: { type: "error", error: { code: "model_not_found" } } })
 })
 
-it("the model routes require a valid API key", async () => {
+it("the HTTP routes of the models require a valid API key", async () => {
   const get = await startWith()
   for (const path of ["/v1/models", "/v1/models/m", "/v1/models/a/b"]) {
     expect(await get(path, "wrong")).toMatchObject({ status: 401, body: { error: { code: "invalid_api_key" } } })

@@ -14,8 +14,8 @@ const usage: Usage = { models: [aModel("m")], settlements: [aSettlement("m", "20
 
 const policy = (enabled: boolean) => Layer.succeed(RankingsPolicy, { enabled })
 
-/** An empty cache, so that each caller computes the rankings. */
 const emptyMemory = { inMemory: () => Effect.succeed(undefined) }
+/** An empty cache, so that each caller computes the rankings. */
 const noCache = Layer.succeed(RankingsCache, { ...emptyMemory, take: (compute) => compute(NOW) })
 
 const history = (usage: Usage) =>
@@ -42,7 +42,10 @@ describe("rankings", () => {
       "this node's memory",
       { inMemory: () => Effect.succeed(cached), take: () => Effect.dieMessage("the shared cache was read") }
     ],
-    ["the cache of all nodes", { ...emptyMemory, take: () => Effect.succeed(new Map([["day", cached] as const])) }]
+    [
+      "the cache that all nodes share",
+      { ...emptyMemory, take: () => Effect.succeed(new Map([["day", cached] as const])) }
+    ]
   ] as const)("are returned from %s", ([, cache]) =>
     Effect.gen(function* () {
       expect(yield* readRankings({ window: "day" })).toBe(cached)
@@ -65,7 +68,7 @@ describe("rankings", () => {
   )
 
   it.effect("are unavailable if the history or the cache cannot be read", () => {
-    const broken = Effect.die(new Error("the database is away"))
+    const broken = Effect.die(new Error("the stored rows cannot be read"))
     const brokenHistory = Layer.succeed(RankingsHistory, { read: () => broken })
     const brokenCache = Layer.succeed(RankingsCache, { ...emptyMemory, take: () => broken })
     const failure = Effect.flip(readRankings({}))

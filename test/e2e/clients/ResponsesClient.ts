@@ -1,5 +1,5 @@
 /**
- * Implements the shared client interface for responses with OpenAI's official client.
+ * Implements the interface that all official clients share, for the protocol `responses`. Uses OpenAI's official client.
  */
 import OpenAI from "openai"
 import { zodTextFormat } from "openai/helpers/zod"

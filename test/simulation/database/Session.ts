@@ -2,7 +2,7 @@
  * One backend of the modelled database. It runs the statements of its client in order.
  *
  * As in Postgres, an error rolls the transaction back immediately, and later statements fail until the client rolls back. A
- * backend reads the statements that have arrived even if its client has disconnected meanwhile.
+ * backend also runs the statements that arrived before its client disconnected.
  */
 import type { Event } from "../SimulatedTime.ts"
 import type { Database } from "./Database.ts"
@@ -24,7 +24,7 @@ export interface Reply {
 export type SessionEnd = Refused | undefined
 
 const TRANSIENT = ["40001", "40P01", "53100", "53200", "25006", "57014"]
-/** The maximum duration of a slow statement if the client has set no statement timeout. */
+/** The statement timeout, and the timeout of an idle transaction, until the client sets them. */
 const LONGEST_STATEMENT_MILLIS = 10_000
 const READ_ONLY_END: Reply = { rows: [], command: "ROLLBACK" }
 
@@ -46,7 +46,7 @@ export class Session {
   #idleMillis = LONGEST_STATEMENT_MILLIS
   #statementMillis = LONGEST_STATEMENT_MILLIS
   #idleCheck: Event | undefined
-  /** Cancels the wait of the running statement; undefined while no statement waits. */
+  /** Cancels the current wait or pause of the backend; undefined while there is none. */
   #stopWaiting: (() => void) | undefined
   #busyMillis = 0
   ended = false

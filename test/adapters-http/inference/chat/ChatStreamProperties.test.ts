@@ -104,7 +104,7 @@ describe("a translated chat stream", () => {
   property("never identifies the provider", [sent], (bytes) => !translatedStream([bytes], true).text.includes(SECRET))
 
   property(
-    "contains only the documented members",
+    "contains only the documented members in each chunk and choice",
     [sent],
     (bytes) =>
       chunksOf(bytes).every((it) => /^id,object,created,model,choices(,usage)?$/.test(keysOf(it))) &&
