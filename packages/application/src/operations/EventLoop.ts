@@ -1,10 +1,9 @@
 /**
  * Yields to the event loop between the parts of a long computation.
  *
- * `Effect.yieldNow` lets other fibers run, but no socket is served meanwhile. This effect continues in a later turn of
- * the event loop, after ready sockets and timers were served. One computation continues in each turn, in the order of
- * the calls. Many long computations together therefore delay a turn no longer than one computation does. An
- * interruption cancels the wait.
+ * `Effect.yieldNow` lets other fibers run, but no socket is served meanwhile. This effect continues after the event loop
+ * has served the ready sockets. One computation continues in each turn, in the order of the calls. Many long computations
+ * together therefore delay a turn no longer than one computation does. An interruption cancels the wait.
  */
 import * as Effect from "effect/Effect"
 
@@ -12,18 +11,28 @@ import * as Effect from "effect/Effect"
 export const TURN_MILLIS = 2
 
 const waiting = new Set<() => void>()
+/**
+ * Whether `continueNext` runs at the end of this turn or the next one. An interruption of the only computation does not
+ * change it. Otherwise the next computation would schedule a second call, and one turn would continue two computations.
+ */
+let isScheduled = false
+
+const schedule = () => {
+  isScheduled = true
+  setImmediate(continueNext)
+}
 
 const continueNext = () => {
   const [next] = waiting
-  if (next === undefined) return
-  waiting.delete(next)
-  if (waiting.size > 0) setImmediate(continueNext)
-  next()
+  if (next !== undefined) waiting.delete(next)
+  if (waiting.size > 0) schedule()
+  else isScheduled = false
+  next?.()
 }
 
 export const yieldToEventLoop: Effect.Effect<void> = Effect.async((resume) => {
   const next = () => resume(Effect.void)
   waiting.add(next)
-  if (waiting.size === 1) setImmediate(continueNext)
+  if (!isScheduled) schedule()
   return Effect.sync(() => waiting.delete(next))
 })
