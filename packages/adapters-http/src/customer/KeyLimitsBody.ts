@@ -139,8 +139,8 @@ export const LimitUsageBody = Schema.Struct({
 }).annotations({
   identifier: "LimitUsage",
   description:
-    "The usage of the limits. The spend and the rate window begin at zero when a key without a budget, a rate limit " +
-    "and a limit of concurrent requests gets one of them.",
+    "The usage of the limits. A key is counted only while it has a budget, a rate limit or a limit of concurrent " +
+    "requests. When a key that has none of these gets its first one, its spend and its rate window begin at zero.",
   examples: [exampleUsage]
 })
 
