@@ -98,6 +98,16 @@ describe("a whole chat response", () => {
     expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ messages: [{ content }] })
   })
 
+  it("without reported usage is charged by an estimate if long runs of backslashes fill a large prompt", async () => {
+    // Each run with the three letters after it has 376 tokens.
+    const content = ("\\".repeat(1_500) + "xxx").repeat(250)
+    gateway.upstream.next(json(completion({ content: [" hello"] })))
+    await client.chat.completions.create({ model: "m", messages: [{ role: "user", content }] })
+    const { charged_input, usage_source } = await gateway.lastSettlement()
+    expect(usage_source).toBe("local")
+    expect(Number(charged_input) / (250 * 376)).toBeCloseTo(1, 1)
+  })
+
   it("without reported usage is charged by a local count", async () => {
     gateway.upstream.next(json(completion({ content: [" hello".repeat(20)] })))
     const debit = await debitOf(async () => {

@@ -1,8 +1,10 @@
 import { scanner } from "@tollgate/adapters-http/wire/JsonScan"
 import { MAX_PARSED_BYTES, promptIn } from "@tollgate/adapters-http/wire/PromptMembers"
+import { TextSamples } from "@tollgate/adapters-http/wire/TextSamples"
 import { promptText } from "@tollgate/domain/inference/ChatPrompt"
-import { Either } from "effect"
+import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
+import { property } from "../../support/property.ts"
 
 const scan = scanner({ members: { messages: { each: "role" } }, media: { members: ["url"], types: ["image_url"] } })
 
@@ -48,9 +50,42 @@ describe("the prompt of a body", () => {
     }
   })
 
+  it.each([
+    ["n", 65],
+    ["u00e9", 700],
+    ["x", 1_500],
+    ["é", 1_500],
+    ["n", 300_000]
+  ])("is a sample of whole characters if %s follows runs of many escaped backslashes", (following, backslashes) => {
+    const run = "\\".repeat(2 * backslashes) + following
+    for (let shift = 0; shift < 12; shift++) {
+      const value = "a".repeat(shift) + run.repeat(Math.ceil(600_000 / Buffer.byteLength(run)))
+      const { text } = promptOf(chatOf(`"${value}"`), neverParsed)
+      const strange = text.replace(/^user/, "").replaceAll("\\", "").replaceAll(following, "")
+      // A piece may begin or end within `following`, whose characters are ordinary ones after an even number of backslashes.
+      expect([shift, strange.replace(/[au0e9]/g, "")]).toEqual([shift, ""])
+    }
+  })
+
   it("is a sample without embedded images", () => {
     const image = `{"type":"image_url","image_url":{"url":"data:image/png;base64,${"QUJD".repeat(200_000)}"}}`
     const { text, extraTokens } = promptOf(chatOf(`[${image},{"type":"text","text":"look at this"}]`), neverParsed)
     expect([text, extraTokens]).toEqual(["userimage_urltextlook at this", 6 + 765])
   })
+})
+
+/** A character or a part of a character, as JSON text, and the number of times it is repeated. */
+const run = FastCheck.tuple(
+  FastCheck.constantFrom("\\\\", "\\n", "\\u00e9", "\\u005c", "\\/", "é", "字", "a", "u00e9", "n", "0e9"),
+  FastCheck.oneof(FastCheck.nat(5), FastCheck.nat(1_500))
+)
+
+property("a sample of a text has only characters of the text", [FastCheck.array(run, { maxLength: 12 })], (runs) => {
+  const value = runs.map(([text, times]) => text.repeat(times)).join("")
+  const bytes = Buffer.from(value)
+  const text: string = JSON.parse(`"${value}"`)
+  const samples = new TextSamples()
+  samples.add(0, bytes.length, 0, Buffer.byteLength(text))
+  const characters = new Set(text)
+  return [...samples.textBetween(bytes, 0, bytes.length)].every((character) => characters.has(character))
 })

@@ -10,7 +10,7 @@ import { BACKSLASH } from "./JsonEscapes.ts"
 
 const MAX_PIECES = 256
 const PIECE_BYTES = 1024
-/** The maximum number of backslashes before a piece that are read to find the beginning of an escape. */
+/** The maximum number of backslashes before a piece that are read to find the beginning of their run. */
 const MAX_BACKSLASHES = 64
 const LOWER_U = 0x75
 
@@ -24,9 +24,12 @@ interface Piece {
 
 export class TextSamples {
   #pieces: Array<Piece> = []
-  /** The minimum distance between the beginnings of two pieces, in text bytes. */
+  /** The minimum distance between two values of `#next`, in text bytes. */
   #distance = 1
-  /** The position of the next piece, as the number of text bytes before it. */
+  /**
+   * The next piece contains this position, which is a number of text bytes. The piece begins there, or at the beginning of
+   * its value if the whole value is one piece.
+   */
   #next = 0
 
   /**
@@ -62,6 +65,7 @@ export class TextSamples {
 
 const pieceText = (bytes: Buffer, piece: Piece): string => {
   const start = characterStart(bytes, piece)
+  if (start === undefined) return "\\".repeat(PIECE_BYTES / 2)
   let end = start
   while (end < piece.end && end - start < PIECE_BYTES) {
     end += bytes[end] !== BACKSLASH ? 1 : bytes[end + 1] === LOWER_U ? 6 : 2
@@ -70,15 +74,33 @@ const pieceText = (bytes: Buffer, piece: Piece): string => {
   return JSON.parse(`"${bytes.toString("utf8", start, end)}"`)
 }
 
-/** Returns the position of the first whole character or escape at or after the piece's position. */
-const characterStart = (bytes: Buffer, { start, at, end }: Piece): number => {
+/**
+ * Returns the position of the first whole character or escape at or after the piece's position. Returns undefined if the
+ * piece begins in a run of backslashes that is longer than a piece.
+ */
+const characterStart = (bytes: Buffer, { start, at, end }: Piece): number | undefined => {
   // An escape has at most six bytes, so an escape around `at` begins at most five bytes earlier.
-  let i = Math.max(start, at - 5)
-  while (i < at && bytes[i] !== BACKSLASH) i++
-  for (let back = 0; i > start && bytes[i - 1] === BACKSLASH && back < MAX_BACKSLASHES; back++) i--
+  let backslash = Math.max(start, at - 5)
+  while (backslash < at && bytes[backslash] !== BACKSLASH) backslash++
+  let i: number | undefined = backslash
+  const first = Math.max(start, backslash - MAX_BACKSLASHES)
+  while (i > first && bytes[i - 1] === BACKSLASH) i--
+  if (i > start && bytes[i - 1] === BACKSLASH) i = afterRun(bytes, backslash)
+  if (i === undefined) return undefined
   while (i < at && i < end) i += bytes[i] !== BACKSLASH ? 1 : bytes[i + 1] === LOWER_U ? 6 : 2
   while (i < end && isContinuation(bytes[i])) i++
-  return i
+  return Math.min(i, end)
+}
+
+/**
+ * Returns the position after the run of backslashes at `position` and after the next character, which an odd number of
+ * backslashes escapes. If it is the `u` of a Unicode escape, the position is after its digits. So a whole character or
+ * escape begins there, whether the number of backslashes is odd or even.
+ */
+const afterRun = (bytes: Buffer, position: number): number | undefined => {
+  let i = position
+  while (bytes[i] === BACKSLASH) if (++i - position > PIECE_BYTES) return undefined
+  return i + (/^u[0-9a-f]{4}/i.test(bytes.toString("latin1", i, i + 5)) ? 5 : 1)
 }
 
 const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80
