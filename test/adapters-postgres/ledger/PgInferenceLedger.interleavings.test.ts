@@ -9,7 +9,7 @@ import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId } from "@tollgate/domain/operations/Operation"
-import { Effect, Either, FastCheck, Layer, Schedule } from "effect"
+import { Effect, Either, FastCheck, Layer } from "effect"
 import * as Stores from "../../support/Stores.ts"
 import {
   aCustomer,
@@ -120,19 +120,6 @@ const wrongAccounts = Effect.gen(function* () {
       OR debits_pending > credits_posted - debits_posted)`
 }).pipe(Effect.orDie)
 
-/**
- * Sweeps until no hold is open, for at most five seconds. A sweep skips the holds of a customer whose accounts a node has
- * locked, and a node may write a settlement after `settleLater` has returned.
- */
-const sweptUntilSettled = Effect.gen(function* () {
-  const holds = yield* OpenHolds
-  yield* Effect.repeat(Effect.zipRight(holds.sweep, openHolds), {
-    until: (open) => open === 0n,
-    schedule: Schedule.intersect(Schedule.spaced("20 millis"), Schedule.recurs(250))
-  })
-  expect(yield* openHolds).toBe(0n)
-})
-
 const GROUPS = 30
 const STEPS_PER_GROUP = 8
 
@@ -180,6 +167,23 @@ describe("three nodes with concurrent requests and sweeps", () => {
             return end === "unsettled" ? undefined : requestId
           })
 
+        const playAll = (stories: ReadonlyArray<Story>, customers: readonly [Customer, Customer, Customer]) =>
+          Effect.gen(function* () {
+            const nodes = yield* Effect.all([
+              aNode({ batchSize: 9 }),
+              aNode({ batchSize: 4, queues: 2 }),
+              aNode({ batchSize: 6 })
+            ])
+            yield* nodes[2].nodes.leave
+            const settledIds = yield* Effect.forEach(
+              stories,
+              (one) => play(one, nodes[one.node].ledger, customers[one.customer]),
+              { concurrency: 40 }
+            )
+            yield* Effect.forEach(nodes, ({ nodes }) => nodes.leave)
+            return settledIds
+          })
+
         for (const stories of FastCheck.sample(
           FastCheck.array(story, { minLength: PER_RUN, maxLength: PER_RUN }),
           RUNS
@@ -189,20 +193,11 @@ describe("three nodes with concurrent requests and sweeps", () => {
             aCustomer({ usdMicro: 1n, planTokens: 1_500n }),
             aCustomer({ planTokens: 900n })
           ])
-          const nodes = yield* Effect.all([
-            aNode({ batchSize: 9 }),
-            aNode({ batchSize: 4, queues: 2 }),
-            aNode({ batchSize: 6 })
-          ])
-          yield* nodes[2].nodes.leave
-          const settledIds = yield* Effect.forEach(
-            stories,
-            (one) => play(one, nodes[one.node].ledger, customers[one.customer]),
-            { concurrency: 40 }
-          )
-          yield* Effect.forEach(nodes, ({ nodes }) => nodes.leave)
+          // The end of this scope waits until the nodes have written the settlements that nothing waits for.
+          const settledIds = yield* Effect.scoped(playAll(stories, customers))
           yield* Effect.all([holds.sweep, holds.sweep], { concurrency: 2 })
-          yield* sweptUntilSettled
+
+          expect(yield* openHolds).toBe(0n)
           expect(yield* Stores.brokenInvariants).toEqual([])
           const journals = yield* Effect.forEach(customers, journal)
           for (const requestId of settledIds) {
