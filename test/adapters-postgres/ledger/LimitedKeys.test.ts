@@ -133,6 +133,38 @@ describe("a limited key", () => {
       })
     )
 
+    it.scoped("extends a stream beyond its budget after all limits are removed", () =>
+      Effect.gen(function* () {
+        const customer = yield* aLimited({ spend_usd_micro_total: 1 })
+        const { ledger } = yield* aNode()
+        const request = aRequest(customer)
+        yield* ledger.admit(request)
+        expect((yield* ledger.extend(extension(request, 1_000n)))?.key?.budgetPico).toBe(1_000_000n)
+        yield* change(customer, { spend_usd_micro_total: null })
+        expect((yield* ledger.extend(extension(request, 1_000n)))?.key?.budgetPico).toBeUndefined()
+        yield* change(customer, { spend_usd_micro_total: 1 })
+        expect(yield* countsOf(customer)).toMatchObject({ openRequests: 1, pending: 0n })
+        expect(yield* Stores.brokenInvariants).toEqual([])
+        // The request was open when the key became a limited key again. It counts, because it was admitted with limits.
+        yield* ledger.settle(complete(request))
+        expect(yield* countsOf(customer)).toMatchObject({ openRequests: 0, spentTotal: REQUEST_PICO })
+      })
+    )
+
+    it.scoped("extends a running stream only within a budget that was set after its admission", () =>
+      Effect.gen(function* () {
+        const customer = yield* aLimited({ requests_per_minute: 60 })
+        const { ledger } = yield* aNode()
+        const request = aRequest(customer)
+        yield* ledger.admit(request)
+        yield* ledger.extend(extension(request, 11n))
+        yield* change(customer, { spend_usd_micro_total: 1 })
+        expect((yield* ledger.extend(extension(request, 1_000n)))?.key?.budgetPico).toBe(1_000_000n)
+        expect(yield* countsOf(customer)).toMatchObject({ openRequests: 1, pending: 1_000_000n })
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
     it.scoped("counts requests per minute exactly over two nodes", () =>
       Effect.gen(function* () {
         const customer = yield* aLimited({ requests_per_minute: 60 })

@@ -112,11 +112,18 @@ export class LedgerDecisions {
     return held.hold
   }
 
-  /** Extends the part of a hold that is set aside from the budget of the limited key. */
+  /**
+   * Extends the part of a hold that is set aside from the budget of the limited key. If the key is no longer limited,
+   * releases this part.
+   */
   #growKey({ price, principal: { keyId } }: Admission, held: Held, usage: Extension["usage"]): Held {
-    const key = held.hold.key && this.#keys.of(keyId)
-    if (held.hold.key === undefined || key === undefined) return held
-    const { counts, hold } = growKeyHold(held.hold.key, usage, price, key, this.#keys.nowMillis)
+    const { key: part } = held.hold
+    if (part === undefined) return held
+    const key = this.#keys.of(keyId)
+    // The pending amount of a key that is not limited is not kept up to date. It is computed when the key becomes
+    // limited again.
+    if (key === undefined) return { ...held, hold: { ...held.hold, key: { ...part, budgetPico: undefined } } }
+    const { counts, hold } = growKeyHold(part, usage, price, key, this.#keys.nowMillis)
     this.#keys.set(keyId, counts)
     return { ...held, hold: { ...held.hold, key: hold } }
   }

@@ -132,6 +132,9 @@ export class LedgerTransactions {
     const accounts = this.#cache.balances(ownersOf(work))
     if (accounts === undefined) return undefined
     const hold = (requestId: RequestId) => this.#cache.hold(requestId)
+    // The extension of a hold without a budget part writes no counts of its key. The database would therefore not refuse
+    // an extension that ignores a budget which was set since the key was cached.
+    if (work.extensions.some(({ request }) => hasNoBudget(hold(request.admission.requestId)))) return undefined
     const keys = this.#cache.keys(countedKeysOf(work, hold))
     if (keys === undefined) return undefined
     const decisions = new LedgerDecisions(work, accounts, new WorkingKeys(keys), {
@@ -176,6 +179,9 @@ export class LedgerTransactions {
 }
 
 const unknownFact = () => undefined
+
+/** Returns whether this is the hold of a limited key without a budget. */
+const hasNoBudget = (hold: Hold | undefined): boolean => hold?.key !== undefined && hold.key.budgetPico === undefined
 
 const GONE: LedgerAdmitted = Either.right("gone")
 const KEY_INVALID: LedgerAdmitted = Either.left(new InvalidApiKey({ reason: "unknown" }))
