@@ -27,6 +27,7 @@ import { describe, expect, it } from "vitest"
 /** The text of the prompt of every request. */
 const PROMPT = "Say hello to everyone who reads this."
 const tokensOf = (text: string): Tokens.Tokens => Tokens.fromCount(Math.ceil(text.length / 3))
+const COUNTED_PROMPT = Tokens.Tokens(tokensOf(PROMPT) + 6n)
 const counter = { count: (text: string) => Effect.succeed(tokensOf(text)) }
 const size = { textBytes: PROMPT.length, attachments: 0, maxOutputTokens: undefined, choices: 1 }
 const request: InferenceRequest = {
@@ -77,7 +78,7 @@ class World {
     return held.hold
   }
 
-  begin(ofRequest: RequestSize = size): void {
+  begin(ofRequest: RequestSize = size, isPromptCounted = true): void {
     const admission: Admission = {
       requestId: RequestId(`request ${this.#ids++}`),
       principal: { keyId: ApiKeyId.make("019a9f0e-0000-7000-8000-000000000001"), userId: USER },
@@ -98,7 +99,7 @@ class World {
     this.streams.push({ admission, delivery, allowance, hold: held.right.hold })
     // The use case opens the allowance only if the hold covers the prompt. If necessary, the use case counts the prompt
     // first.
-    allowance.open(held.right.hold, Tokens.Tokens(tokensOf(PROMPT) + 6n))
+    allowance.open(held.right.hold, isPromptCounted ? COUNTED_PROMPT : undefined)
   }
 
   /** Delivers content if the allowance permits it. */
@@ -149,7 +150,7 @@ class World {
 
   #charge({ delivery }: Stream): Charge {
     const output = Tokens.sum(delivery.text.texts.map(tokensOf))
-    const counts = { prompt: () => Tokens.Tokens(tokensOf(PROMPT) + 6n), deliveredOutput: () => output }
+    const counts = { prompt: () => COUNTED_PROMPT, deliveredOutput: () => output }
     return chargeFor(delivery.outcome("client_gone"), counts)
   }
 
@@ -199,7 +200,6 @@ describe("a stream whose prompt has unsized content", () => {
   const ONE = PicoPerToken(1n)
   const PRICE: Price = { input: ONE, cacheWrite: ONE, cacheRead: ONE, output: ONE }
   const UNSIZED = { ...size, hasUnsizedContent: true }
-  const COUNTED = BigInt(tokensOf(PROMPT)) + 6n
 
   const deliverUntilRefused = (world: World): number => {
     let sent = 0
@@ -216,8 +216,8 @@ describe("a stream whose prompt has unsized content", () => {
     const world = new World(0n, 204_000n, PRICE)
     world.begin(UNSIZED)
     const tokens = BigInt(deliverUntilRefused(world)) / 3n
-    expect(tokens).toBeLessThanOrEqual(4_000n - COUNTED)
-    expect(tokens).toBeGreaterThan(3_900n - COUNTED)
+    expect(tokens).toBeLessThanOrEqual(4_000n - COUNTED_PROMPT)
+    expect(tokens).toBeGreaterThan(3_900n - COUNTED_PROMPT)
     expect(world.writeOffIfReported(200_000n)).toBe(0n)
   })
 
@@ -236,7 +236,20 @@ describe("a stream whose prompt has unsized content", () => {
     world.begin(UNSIZED)
     world.begin(size)
     expect(world.streams.length).toBe(1)
-    expect(BigInt(deliverUntilRefused(world)) / 3n).toBeGreaterThan(49_900n - COUNTED)
+    expect(BigInt(deliverUntilRefused(world)) / 3n).toBeGreaterThan(49_900n - COUNTED_PROMPT)
+  })
+})
+
+describe("a stream with a sufficient balance", () => {
+  it("never waits if each extension is durable before the next frame", () => {
+    const ONE = PicoPerToken(1n)
+    const world = new World(0n, 10_000_000n, { input: ONE, cacheWrite: ONE, cacheRead: ONE, output: ONE })
+    world.begin(size, false)
+    for (let frames = 1; frames <= 1_000; frames++) {
+      world.deliver(0, 90)
+      world.completeExtension(0)
+      expect(world.streams[0]?.delivery.text.sentDeltas).toBe(frames)
+    }
   })
 })
 

@@ -19,7 +19,7 @@
 import { promptLimit } from "@tollgate/domain/inference/Estimate"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { isZero, type PromptUsage } from "@tollgate/domain/inference/ReportedUsage"
-import { coveredOutput, coversEstimate, type Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import { coveredOutput, covers, coversEstimate, type Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import { type KeyBudgetExceeded, shortageOf } from "@tollgate/domain/ledger/KeyHold"
 import { extensionSize, FIRST_SLICE, isSliceDue, nextSlice } from "@tollgate/domain/ledger/Slice"
 import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
@@ -106,7 +106,8 @@ export class StreamAllowance implements Allowance {
     // A hold that does not cover an estimate with unsized content was created as the only hold on its balances
     // (`decideHold`), and its request may cost more than they contain. Therefore nothing is kept back for unsized content.
     if (coversEstimate(hold, estimate, price)) this.#reservedInput = estimate.unsizedInput ?? Tokens.zero
-    this.#measureRoom(this.#admission.estimate.output)
+    this.#isExhausted = !covers(hold, { ...this.#prompt, output: estimate.output }, price)
+    this.#measureRoom()
     this.onChange()
   }
 
@@ -196,7 +197,8 @@ export class StreamAllowance implements Allowance {
       else {
         this.#hold = exit.value
         this.#slice = slice
-        this.#measureRoom(asked)
+        this.#isExhausted = !covers(exit.value, usage, this.#admission.price)
+        this.#measureRoom()
         if (waiting !== undefined && waiting.tokens > this.#room) {
           const needed = { ...this.#prompt, output: Tokens.add(this.sentOutputLimit, Tokens.fromCount(waiting.tokens)) }
           this.refusal = shortageOf(exit.value, needed, this.#admission.price) ?? new InsufficientBalance()
@@ -212,18 +214,9 @@ export class StreamAllowance implements Allowance {
     if (this.#waiting !== undefined || this.refusal !== undefined) queueMicrotask(() => this.onChange())
   }
 
-  /** Computes `#room`. `asked` is the value that `#room` should have after the hold was created or extended. */
-  #measureRoom(asked?: Tokens.Tokens): void {
-    if (asked !== undefined) {
-      this.#isExhausted = false
-      this.#isExhausted = this.#roomNow() < Tokens.toCount(asked)
-    }
-    this.#room = this.#roomNow()
-  }
-
-  #roomNow(): number {
+  #measureRoom(): void {
     const covered = this.#hold && coveredOutput(this.#hold, this.#prompt, this.#admission.price)
-    return covered === undefined ? 0 : Tokens.toCount(covered) - this.#countedOutput - this.#uncountedBytes
+    this.#room = covered === undefined ? 0 : Tokens.toCount(covered) - this.#countedOutput - this.#uncountedBytes
   }
 
   get #prompt(): TokenUsage.TokenUsage {
