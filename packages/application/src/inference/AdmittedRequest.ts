@@ -127,12 +127,11 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   }
 
   #beginIfCovered(hold: Hold, prompt: Tokens.Tokens): void {
+    // An attempt that began before the hold was durable can end during the count, and its request is then settled.
+    if (this.#phase === "settling" || this.#phase === "over") return
     const shortage = shortageOf(hold, TokenUsage.plain(prompt, ONE), this.#admission.price)
     if (shortage === undefined) this.#begin(hold, prompt)
-    else {
-      this.#phase = "trying"
-      this.#end(Exit.fail(shortage))
-    }
+    else this.#end(Exit.fail(shortage))
   }
 
   #begin(hold: Hold, countedPrompt?: Tokens.Tokens): void {
@@ -232,8 +231,9 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     this.#finish(Exit.fail(new Overloaded({ retryAfterSeconds: 1 })))
   }
 
-  /** Ends the delivery, and settles the delivered part in the background. */
+  /** Ends the delivery, aborts an attempt that still runs, and settles the delivered part in the background. */
   #end(exit: Exit.Exit<undefined, AttemptError>): void {
+    if (Exit.isFailure(exit)) this.#connection.abort()
     this.#whenDurable(() => this.#settleEnded(exit))
   }
 

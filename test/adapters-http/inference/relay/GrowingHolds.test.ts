@@ -5,7 +5,18 @@ import { Effect } from "effect"
 import { afterEach, describe, expect, it } from "vitest"
 import { ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
 import { chunk, completion, usage, usageChunk } from "../../../support/upstream/ChatWire.ts"
-import { done, event, json, type Step, script, signal, stall, until, wait } from "../../../support/upstream/Script.ts"
+import {
+  cut,
+  done,
+  event,
+  json,
+  type Step,
+  script,
+  signal,
+  stall,
+  until,
+  wait
+} from "../../../support/upstream/Script.ts"
 import { contents, hello, helloStream, post, RawClient } from "./RawClient.ts"
 import { catalogOf, closeGateways, eventually, noResources, planOf, startGateway } from "./TestGateway.ts"
 
@@ -250,6 +261,39 @@ describe("a request without a durable hold", () => {
     expect(response.body).not.toContain("secret")
     await request.left
     expect(journal.settled).toEqual([])
+    client.socket.destroy()
+  })
+
+  /** The body has far fewer tokens by its smallest estimate than by the local count. */
+  const expensive = hello({ stream: true, messages: [{ role: "user", content: WORD.repeat(100) }] })
+
+  it("ends at its provider if its hold does not cover its prompt", async () => {
+    const { upstream, gateway, durable, journal } = await startBeforeHold([delta("a"), stall])
+    journal.plan = planOf(400n)
+    const client = (await RawClient.connect(gateway.port)).sendChat(expensive)
+    const request = await upstream.received()
+    durable.fire()
+    expect((await client.response()).status).toBe(402)
+    await request.left
+    expect(journal.settled.map(({ ending, charge }) => [ending, charge.source])).toEqual([["failed", "none"]])
+    client.socket.destroy()
+  })
+
+  it("is settled once if its provider fails while its prompt is counted", async () => {
+    const counted = signal()
+    const fail = signal()
+    const { upstream, gateway, durable, journal } = await startBeforeHold([until(fail), cut])
+    journal.plan = planOf(400n)
+    journal.beforeCounting = Effect.promise(() => counted.fired)
+    const client = (await RawClient.connect(gateway.port)).sendChat(expensive)
+    await upstream.received()
+    durable.fire()
+    await eventually(() => journal.admitted.length === 1)
+    fail.fire()
+    expect((await client.response()).status).toBe(502)
+    counted.fire()
+    await pause()
+    expect(journal.settled.length).toBe(1)
     client.socket.destroy()
   })
 
