@@ -74,6 +74,11 @@ describe("a catalog file", () => {
       "unencrypted http"
     ],
     [
+      "unencrypted http to another machine, with a user name like the name of this machine",
+      file([], [provider("a", { base_url: "http://localhost:1@evil.com/v1" })]),
+      "unencrypted http"
+    ],
+    [
       "two tiers with one price",
       file([model("x", { tiers: [1, 2].map((granted_tokens) => ({ tier_usd_cents: 5, granted_tokens })) })]),
       "two tiers"

@@ -187,12 +187,14 @@ const repeated = (names: ReadonlyArray<string>): ReadonlyArray<string> => [
   ...new Set(names.filter((name, i) => names.indexOf(name) !== i))
 ]
 
+const THIS_MACHINE = /^(127(\.\d+){3}|localhost|\[::1\])$/
+
 /**
  * Returns true if the URL has unencrypted HTTP and a host other than `localhost`, `127.*` and `[::1]`. The file must
- * then set `allow_http`.
+ * then set `allow_http`. The URL is parsed, because a text before `@` is not the host.
  */
 export const needsAllowHttp = (url: string): boolean =>
-  url.startsWith("http://") && !/^http:\/\/(127(\.\d+){3}|localhost|\[::1\])([:/]|$)/.test(url)
+  url.startsWith("http://") && !(URL.canParse(url) && THIS_MACHINE.test(new URL(url).hostname))
 
 const toTerms = (file: File): CatalogTerms => ({
   providers: file.providers.map((provider) => ({
