@@ -249,6 +249,13 @@ describe("a key's rate", () => {
     expect(untilRefused(limits, first.counts, NOON + MINUTE).admitted).toBe(5)
   })
 
+  it("begins a new window after the clock was set back by at least 60 seconds", () => {
+    const limits = { ...NO_LIMITS, requestsPerMinute: 5 }
+    const { counts } = untilRefused(limits, NO_COUNTS, NOON)
+    expect(untilRefused(limits, counts, NOON - MINUTE + 1).admitted).toBe(0)
+    expect(untilRefused(limits, counts, NOON - HOUR).admitted).toBe(5)
+  })
+
   property(
     "admits the requests that its limits of requests and tokens allow",
     [

@@ -120,7 +120,8 @@ export class InferenceLedger extends Context.Tag("@tollgate/application/Inferenc
     readonly settle: (settling: SettlementRequest, callback: Callback<Settled | undefined>) => void
     /**
      * Settles a request whose client waits for nothing. The settlement starts no transaction for a few milliseconds, so
-     * that it can share the transaction of another request to the ledger. The shutdown of the server waits for the settlement, up to a timeout.
+     * that it can share the transaction of another request to the ledger. The shutdown of the server waits for the
+     * settlement, up to a timeout.
      */
     readonly settleLater: (settling: SettlementRequest, callback?: Callback<Settled | undefined>) => void
     /**

@@ -73,8 +73,12 @@ export const countsAt = (counts: KeyCounts, nowMillis: number): KeyCounts => {
   }
 }
 
+/**
+ * A window that begins in the future shows that the clock was set back. If it begins at least 60 seconds in the future,
+ * it has ended. Otherwise it is current, because the clocks of two nodes differ slightly.
+ */
 const hasWindowEnded = ({ beganAtMillis }: RateWindow, nowMillis: number): boolean =>
-  nowMillis >= beganAtMillis + RATE_WINDOW_MILLIS
+  Math.abs(nowMillis - beganAtMillis) >= RATE_WINDOW_MILLIS
 
 /** Returns the current window; a new window if the last window has ended. */
 export const windowAt = (window: RateWindow, nowMillis: number): RateWindow =>
