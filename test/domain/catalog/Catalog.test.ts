@@ -149,6 +149,11 @@ describe("a catalog file", () => {
     expect(models[0]?.maxOutputTokens).toBe(max_output_tokens)
   })
 
+  it("counts retired models in the path of a wrong member", () => {
+    const models = [model("x", { retired: true }), model("y", { kind: "txt" }), model("z", { retired: true })]
+    expect(issuesOf(file(models))).toEqual([expect.stringMatching(/^models\.1\.kind: /)])
+  })
+
   it("accepts unencrypted http to this machine", () => {
     expect(issuesOf(file([], [provider("a", { base_url: "http://127.0.0.1:9/v1" })]))).toEqual([])
   })

@@ -132,8 +132,8 @@ export class LedgerTransactions {
     const accounts = this.#cache.balances(ownersOf(work))
     if (accounts === undefined) return undefined
     const hold = (requestId: RequestId) => this.#cache.hold(requestId)
-    // The extension of a hold without a budget part writes no counts of its key. The database would therefore not refuse
-    // an extension that ignores a budget which was set since the key was cached.
+    // The extension of a hold without a budget part writes no counts of its key. The database would therefore not
+    // refuse an extension that ignores a budget which was set since the key was cached.
     if (work.extensions.some(({ request }) => hasNoBudget(hold(request.admission.requestId)))) return undefined
     const keys = this.#cache.keys(countedKeysOf(work, hold))
     if (keys === undefined) return undefined

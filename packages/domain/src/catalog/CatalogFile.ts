@@ -118,26 +118,46 @@ export class CatalogFileInvalid extends Schema.TaggedError<CatalogFileInvalid>()
 
 const decode = Schema.decodeUnknownEither(FileSchema, { errors: "all", onExcessProperty: "error" })
 
-export const parseCatalogFile = (json: unknown): Either.Either<CatalogTerms, CatalogFileInvalid> =>
-  decode(withoutRetired(json)).pipe(
-    Either.mapLeft((error) => new CatalogFileInvalid({ issues: issuesOf(error) })),
+export const parseCatalogFile = (json: unknown): Either.Either<CatalogTerms, CatalogFileInvalid> => {
+  const { content, places } = withoutRetired(json)
+  return decode(content).pipe(
+    Either.mapLeft(
+      (error) => new CatalogFileInvalid({ issues: issuesOf(error).map((issue) => inFile(issue, places)) })
+    ),
     Either.flatMap((file) => {
       const issues = contradictions(file)
       return issues.length > 0 ? Either.left(new CatalogFileInvalid({ issues })) : Either.right(toTerms(file))
     })
   )
+}
+
+/** The content of a file without its retired models, and the places of the other models in the file. */
+interface WithoutRetired {
+  readonly content: unknown
+  readonly places: ReadonlyArray<number>
+}
 
 /**
  * Removes the models with `retired: true`, which `tollgate catalog show --json` prints too. A model that is missing
  * in a catalog file stays or becomes retired. The routes of a removed model are not checked, because they may name
  * retired providers, which are not in the file.
  */
-const withoutRetired = (json: unknown): unknown => {
-  if (typeof json !== "object" || json === null || !("models" in json) || !Array.isArray(json.models)) return json
+const withoutRetired = (json: unknown): WithoutRetired => {
+  if (typeof json !== "object" || json === null || !("models" in json) || !Array.isArray(json.models)) {
+    return { content: json, places: [] }
+  }
   const isRetired = (model: unknown) =>
     typeof model === "object" && model !== null && "retired" in model && model.retired === true
-  return { ...json, models: json.models.filter((model) => !isRetired(model)) }
+  const all: ReadonlyArray<unknown> = json.models
+  return {
+    content: { ...json, models: all.filter((model) => !isRetired(model)) },
+    places: all.flatMap((model, place) => (isRetired(model) ? [] : [place]))
+  }
 }
+
+/** Replaces the place of a model after the removal of retired models by its place in the file. */
+const inFile = (issue: string, places: ReadonlyArray<number>): string =>
+  issue.replace(/^models\.(\d+)/, (_, place: string) => `models.${places[+place]}`)
 
 type File = typeof FileSchema.Type
 
