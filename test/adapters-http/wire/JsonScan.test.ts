@@ -307,6 +307,22 @@ describe("the size of a body", () => {
     )
   })
 
+  const structureIn = (it: unknown): number => {
+    if (typeof it === "string") return 3
+    if (typeof it !== "object" || it === null) return JSON.stringify(it).length + 3
+    const names = Array.isArray(it) ? [] : Object.keys(it)
+    const inNames = names.reduce((sum, name) => sum + Buffer.byteLength(JSON.stringify(name)) + 1, 0)
+    return Object.values(it).reduce((sum: number, item) => sum + structureIn(item), inNames + 3)
+  }
+
+  property("has the bytes of its names, numbers and punctuation, without white space", [value], (prompt) => {
+    const sizes = [undefined, 4].map((indent) => {
+      const body = JSON.stringify({ x: "not in it", prompt }, undefined, indent)
+      return Either.getOrThrow(scanned(body)).prompt?.structureBytes
+    })
+    return sizes.every((size) => size === structureIn(prompt))
+  })
+
   it("counts an escape as the bytes that it encodes", () => {
     for (const character of ["\u0000", "\u007f", "\u0080", "\u07ff", "\u0800", "\uffff", "\ud83d\ude00"]) {
       const size = Either.getOrThrow(scanned(`{"prompt":${written(character, escaped)}}`)).prompt?.textBytes

@@ -71,20 +71,27 @@ export class MemberValues {
 
 export const isPresent = (member: Found): member is ScannedMember => member !== undefined && member.type !== "null"
 
-/** Returns the total numbers of text bytes and attachments in these members, and whether they have unsized content. */
-export const sizeOfMembers = (
-  members: ReadonlyArray<Found>
-): { readonly textBytes: number; readonly attachments: number; readonly hasUnsizedContent: boolean } => {
+export interface MembersSize {
+  readonly textBytes: number
+  readonly structureBytes: number
+  readonly attachments: number
+  readonly hasUnsizedContent: boolean
+}
+
+/** Returns the total size of these members, and whether they have unsized content. */
+export const sizeOfMembers = (members: ReadonlyArray<Found>): MembersSize => {
   let textBytes = 0
+  let structureBytes = 0
   let attachments = 0
   let unsized = 0
   for (const member of members) {
     if (member === undefined) continue
     textBytes += member.textBytes
+    structureBytes += member.structureBytes
     attachments += member.attachments
     unsized += member.unsized
   }
-  return { textBytes, attachments, hasUnsizedContent: unsized > 0 }
+  return { textBytes, structureBytes, attachments, hasUnsizedContent: unsized > 0 }
 }
 
 /**

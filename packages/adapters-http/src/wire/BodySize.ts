@@ -23,6 +23,9 @@ export interface MediaNames {
 const MIN_MEDIA_BYTES = 1024
 const MAX_DATA_URL_HEAD_BYTES = 256
 
+/** Two quotes or brackets, and a comma. */
+export const PUNCTUATION_BYTES = 3
+
 const TYPE = "type"
 const TYPE_BYTES = Buffer.from(TYPE)
 /** The number of bytes by which `\u0074` is longer than `t`. */
@@ -53,6 +56,11 @@ export const mediaOf = ({ members, types, unsizedTypes = [] }: MediaNames): Medi
 export class BodySize {
   /** Number of UTF-8 bytes of all string values except media. Escapes count as the characters that they encode. */
   textBytes = 0
+  /**
+   * Number of bytes outside the texts: member names, numbers, `true`, `false`, `null` and punctuation, but no white space.
+   * Each value has {@link PUNCTUATION_BYTES}.
+   */
+  structureBytes = 0
   attachments = 0
   /** Number of objects whose number of tokens cannot be estimated from the body. */
   unsized = 0
@@ -72,6 +80,7 @@ export class BodySize {
    */
   addString(bytes: Buffer, nameStart: number, nameEnd: number, start: number, end: number, surplus: number): void {
     const length = end - start
+    this.structureBytes += PUNCTUATION_BYTES
     if (length > MIN_MEDIA_BYTES) {
       if (isOneOf(this.#media.members, bytes, nameStart, nameEnd) && isMedia(bytes.subarray(start, end))) return
     } else if (isTypeName(bytes, nameStart, nameEnd)) {

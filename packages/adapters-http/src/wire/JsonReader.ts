@@ -8,7 +8,7 @@
  *
  * A large value can be read in slices: see {@link JsonReader.pauseAt}.
  */
-import type { BodySize } from "./BodySize.ts"
+import { type BodySize, PUNCTUATION_BYTES } from "./BodySize.ts"
 import { BACKSLASH, codeUnitAt, firstNotHex, isEscapable, surplusOf } from "./JsonEscapes.ts"
 import { errorAt, MAX_TOKEN_BYTES, scalarEnd } from "./JsonScalars.ts"
 
@@ -98,6 +98,7 @@ export class JsonReader {
     const end = this.#string(at + 1, 0, at + MAX_TOKEN_BYTES)
     if (end < 0) return end === PAUSED ? this.fail(this.#inString) : -1
     this.nameEnd = end - 1
+    this.size.structureBytes += end - at + 1
     const colon = this.skipSpace(end)
     return this.bytes[colon] === COLON ? this.skipSpace(colon + 1) : this.fail(colon)
   }
@@ -151,6 +152,7 @@ export class JsonReader {
           this.tooDeep = true
           return this.fail(i)
         }
+        this.size.structureBytes += PUNCTUATION_BYTES
         const inside = this.skipSpace(i + 1)
         if (bytes[inside] !== (opensObject ? CLOSE_OBJECT : CLOSE_ARRAY)) {
           isObject[depth++] = opensObject ? 1 : 0
@@ -163,6 +165,7 @@ export class JsonReader {
       } else {
         const end = scalarEnd(bytes, i)
         if (end < 0) return this.fail(errorAt(end))
+        this.size.structureBytes += end - i + PUNCTUATION_BYTES
         i = end
       }
       // A value has ended at `i`. Close the containers that end after it, then continue with the next value.

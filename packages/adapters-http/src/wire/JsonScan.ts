@@ -11,7 +11,7 @@
 import { isUtf8 } from "node:buffer"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
-import { BodySize, type Media, mediaOf } from "./BodySize.ts"
+import { BodySize, type Media, mediaOf, PUNCTUATION_BYTES } from "./BodySize.ts"
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
@@ -30,17 +30,14 @@ import { MAX_TYPE_NAMES, type MemberPlan, type ScanPlan, type Wanted, type Wante
 import { runSlices, type Slices } from "./Slices.ts"
 import { TextSamples } from "./TextSamples.ts"
 
+/** The parts of {@link BodySize} that are counted for each found member. */
+type Sizes = Readonly<Pick<BodySize, "textBytes" | "structureBytes" | "attachments" | "unsized">>
+
 /** A found member. Its value is the bytes from `start` (inclusive) to `end` (exclusive). */
-export interface ScannedMember {
+export interface ScannedMember extends Sizes {
   readonly type: JsonType
   readonly start: number
   readonly end: number
-  /** Number of UTF-8 bytes of text in the value, as {@link BodySize} counts them. */
-  readonly textBytes: number
-  /** Number of attachments in the value, as {@link BodySize} counts them. */
-  readonly attachments: number
-  /** Number of unsized objects in the value, as {@link BodySize} counts them. */
-  readonly unsized: number
   /** Number of JSON values in the value, which is at least 1. */
   readonly values: number
   /** The different names that the plan collects for the `type` of the elements, at most {@link MAX_TYPE_NAMES}. */
@@ -204,7 +201,7 @@ class Scan {
   ): Slices<number> {
     const reader = this.#reader
     const { values } = reader
-    const { textBytes, attachments, unsized } = reader.size
+    const { textBytes, structureBytes, attachments, unsized } = reader.size
     const inside: Found = {}
     const first = reader.bytes[at]
     this.#typeNames = []
@@ -223,6 +220,7 @@ class Scan {
       start: at,
       end,
       textBytes: reader.size.textBytes - textBytes,
+      structureBytes: reader.size.structureBytes - structureBytes,
       attachments: reader.size.attachments - attachments,
       unsized: reader.size.unsized - unsized,
       values: Math.max(1, reader.values - values),
@@ -246,6 +244,7 @@ class Scan {
       if (reader.bytes[at] === OPEN_OBJECT) {
         this.#present = false
         reader.values++
+        reader.size.structureBytes += PUNCTUATION_BYTES
         end = yield* this.#element(at, depth, each ?? TYPE, nameOfType)
         if (end >= 0 && each !== undefined && !this.#present) {
           const param = `${path}[${index}].${each.names[0]}`

@@ -8,6 +8,13 @@ import type { ScannedMember } from "./JsonScan.ts"
 
 /** The maximum total size in bytes of members that are parsed. */
 export const MAX_PARSED_BYTES = 512 * 1024
+/**
+ * The bytes of names and punctuation in a message that are not counted: an ordinary message has at most this number, and
+ * the model does not read them.
+ */
+const MESSAGE_BYTES = 128
+/** The number of other bytes outside texts that count as one token. It is large, so that the count is not too high. */
+const STRUCTURE_BYTES_PER_TOKEN = 8
 /** The maximum number of JSON values in members that are parsed. No body of 64 KiB has more. */
 export const MAX_PARSED_VALUES = 32_768
 
@@ -24,7 +31,7 @@ export const promptIn = (body: Buffer, members: Members, promptText: (request: u
 }
 
 const sampledPrompt = (body: Buffer, members: ReadonlyArray<ScannedMember | undefined>): PromptText => {
-  const { textBytes, attachments } = sizeOfMembers(members)
+  const { textBytes, structureBytes, attachments } = sizeOfMembers(members)
   let text = ""
   let messages = 0
   for (const member of members) {
@@ -32,6 +39,7 @@ const sampledPrompt = (body: Buffer, members: ReadonlyArray<ScannedMember | unde
     text += member.samples?.textBetween(body, member.start, member.end) ?? ""
     messages += member.elements
   }
-  const extraTokens = extraTokensOf(messages, attachments)
+  const structure = Math.max(0, structureBytes - messages * MESSAGE_BYTES)
+  const extraTokens = extraTokensOf(messages, attachments) + Math.floor(structure / STRUCTURE_BYTES_PER_TOKEN)
   return { text, sampleOf: { sampleBytes: Buffer.byteLength(text), textBytes }, extraTokens }
 }

@@ -19,6 +19,11 @@ import { extraTokensOf, TOKENS_PER_ATTACHMENT } from "./PromptText.ts"
 export interface RequestSize {
   /** The number of UTF-8 bytes of text in the body. Embedded images and sounds are not counted. */
   readonly textBytes: number
+  /**
+   * The number of bytes of the body outside its texts, for example of the member names in a tool definition. A model reads
+   * some of them.
+   */
+  readonly structureBytes?: number
   /** The number of prompt tokens that the body contains as token ids. This count is exact. */
   readonly countedTokens?: number
   /** The number of images, sounds and files in the body, embedded or linked. */
@@ -42,9 +47,10 @@ const DEFAULT_MAX_OUTPUT = 16_384
 export const UNSIZED_CONTENT_TOKENS = Tokens.Tokens(200_000n)
 
 /**
- * Returns a number of prompt tokens that no local count exceeds. A local count contains no unsized content. Text has at
- * most one token for each UTF-8 byte. The text of a message, with its role, has more bytes than the framing of the
- * message has tokens. Text and framing together therefore have at most two tokens for each byte.
+ * Returns a number of prompt tokens that no local count exceeds, except if a tool definition has many characters that
+ * JSON escapes. A local count contains no unsized content. Text and JSON have at most one token for each UTF-8 byte. The
+ * text of a message, with its role, has more bytes than the framing of the message has tokens. Together they therefore
+ * have at most two tokens for each byte.
  */
 export const promptLimit = ({ inputCeiling }: Estimate): Tokens.Tokens =>
   Tokens.Tokens(inputCeiling * 2n * BigInt(MIN_BYTES_PER_TOKEN) + BigInt(extraTokensOf(1, 0)))
@@ -76,7 +82,8 @@ const NO_LIMITS: OutputLimits = { streamed: false, modelMaxOutputTokens: undefin
 
 export const estimate = (size: RequestSize, { streamed, modelMaxOutputTokens }: OutputLimits = NO_LIMITS): Estimate => {
   const counted = Tokens.fromCount(size.countedTokens ?? 0)
-  const prompt = estimatePrompt(size.textBytes, size.attachments * TOKENS_PER_ATTACHMENT.reserved)
+  const structure = Math.ceil((size.structureBytes ?? 0) / MIN_BYTES_PER_TOKEN)
+  const prompt = estimatePrompt(size.textBytes, structure + size.attachments * TOKENS_PER_ATTACHMENT.reserved)
   const inputFloor = Tokens.add(prompt.inputFloor, counted)
   const inputCeiling = Tokens.add(prompt.inputCeiling, counted)
   // With a floor of 0, a request would be admitted even if the customer has no balance.

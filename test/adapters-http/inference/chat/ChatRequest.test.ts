@@ -89,6 +89,7 @@ describe("a chat request", () => {
     // The size includes the roles, the text, the types and the function name, but neither `user` nor the image.
     expect(accepted(request).size).toEqual({
       textBytes: 4 + 12 + 4 + "image_url".length + 8 + 1,
+      structureBytes: 126,
       attachments: 1,
       hasUnsizedContent: false,
       maxOutputTokens: undefined,

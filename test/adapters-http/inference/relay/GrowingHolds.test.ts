@@ -312,12 +312,19 @@ describe("a request without a durable hold", () => {
 })
 
 describe("a request whose prompt exceeds the balance", () => {
-  it("is refused before a provider is called", async () => {
+  const withParameters = (parameters: object) => ({
+    tools: [{ type: "function", function: { name: "f", parameters } }]
+  })
+
+  // The bodies have far fewer tokens by their smallest estimate than by the local count.
+  it.each([
+    ["its messages", { messages: [{ role: "user", content: WORD.repeat(100) }] }],
+    ["names in its tools", withParameters({ properties: { [WORD.repeat(100)]: {} } })],
+    ["numbers in its tools", withParameters({ enum: Array.from({ length: 500 }, () => 1) })]
+  ])("by %s is refused before a provider is called", async (_, parts) => {
     const { upstream, gateway, journal } = await startWith([delta("a"), ...stop])
-    // The body has far fewer tokens by its smallest estimate than by the local count.
-    const body = hello({ stream: true, messages: [{ role: "user", content: WORD.repeat(100) }] })
     journal.plan = planOf(400n)
-    const response = await post(gateway.url, body)
+    const response = await post(gateway.url, hello({ stream: true, ...parts }))
     expect([response.status, (await response.json()).error.code]).toEqual([402, "insufficient_balance"])
     expect(upstream.requests).toEqual([])
     await eventually(() => journal.settled.length === 1)

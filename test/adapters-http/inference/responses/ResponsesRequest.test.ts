@@ -141,6 +141,7 @@ describe("a responses request", () => {
     const words = ["brief", "user", "twelve bytes", "user", "input_image", "reasoning", "function", "f", "text"]
     expect(accepted(request).size).toEqual({
       textBytes: words.join("").length,
+      structureBytes: 158,
       attachments: 1,
       hasUnsizedContent: false,
       maxOutputTokens: undefined,

@@ -113,8 +113,9 @@ const sizeOf = (
 ): RequestSize => {
   // The members are copied one by one for speed: an object spread (`...`) would take a quarter of the time that the
   // scan of the whole body takes.
-  const { attachments, hasUnsizedContent, textBytes } = sizeOfMembers([messages, tools, functions, response_format])
-  return { textBytes, attachments, hasUnsizedContent, maxOutputTokens, choices }
+  const found = sizeOfMembers([messages, tools, functions, response_format])
+  const { attachments, hasUnsizedContent, structureBytes, textBytes } = found
+  return { textBytes, structureBytes, attachments, hasUnsizedContent, maxOutputTokens, choices }
 }
 
 /**
