@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { OrderPayments } from "@tollgate/application/topup/OrderPayments"
-import { AmountRejected, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
+import { AmountRejected, type PaymentProvider, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import { anomaliesOf, excessUsdMicroOf, OrderId, orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
@@ -291,6 +291,53 @@ describe("a refresh after a webhook", () => {
     )
   )
 
+  it.effect("reads the payment after the last webhook, even if a background refresh began before it", () =>
+    withAnOrder((fixture, stored) =>
+      Effect.gen(function* () {
+        let state = anObservation("Pending")
+        const { refresh } = yield* OrderPayments
+        yield* refresh(stored, "reseller")
+        yield* Effect.fork(refresh(stored, "webhook"))
+        yield* TestClock.adjust("100 millis")
+        fixture.response = Effect.suspend(() => Effect.delay(Effect.succeed(state), "3 seconds"))
+        yield* Effect.fork(refresh(stored, "background"))
+        yield* TestClock.adjust("100 millis")
+        state = anObservation("Paid")
+        const last = yield* Effect.fork(refresh(stored, "webhook"))
+        yield* TestClock.adjust("10 seconds")
+        expect((yield* Fiber.join(last)).order.status).toBe("credited")
+      })
+    )
+  )
+
+  it.effect("reads the repeated payments of all webhooks that arrived before it begins", () =>
+    withAnOrder((fixture, stored) =>
+      Effect.gen(function* () {
+        const read: Array<ReadonlyArray<string> | undefined> = []
+        const reading: PaymentProvider["refresh"] = (_, { repeatedPayments }) =>
+          Effect.sync(() => {
+            read.push(repeatedPayments)
+            return anObservation("Pending")
+          })
+        fixture.providers = [fixture.provider({ refresh: reading })]
+        yield* Effect.provide(
+          Effect.gen(function* () {
+            const { refresh } = yield* OrderPayments
+            yield* refresh(stored, "reseller")
+            yield* Effect.fork(refresh(stored, "webhook"))
+            yield* TestClock.adjust("100 millis")
+            const repeated = { ...stored, repeatedPayments: ["5002"] }
+            fixture.orders.set(stored.order.id, repeated)
+            yield* Effect.fork(refresh(repeated, "webhook"))
+            yield* TestClock.adjust("1 seconds")
+          }),
+          fixture.layer
+        )
+        expect(read).toEqual([[], ["5002"]])
+      })
+    )
+  )
+
   it.effect("continues after the sender of the webhook disconnects", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
@@ -402,6 +449,21 @@ describe("the opening of a payment", () => {
         yield* Deferred.succeed(opened, undefined)
         yield* TestClock.adjust("1 millis")
         expect(fixture.orders.size).toBe(1)
+      })
+    )
+  )
+
+  it.effect("begins although the client disconnects while the draft is committed", () =>
+    withAnOrder((fixture) =>
+      Effect.gen(function* () {
+        const stored = draft(fixture)
+        const committed = Effect.uninterruptible(Effect.delay(Effect.succeed(stored), "2 seconds"))
+        const { open } = yield* OrderPayments
+        const call = yield* Effect.fork(open(fixture.provider(), aReseller(), committed))
+        yield* TestClock.adjust("1 seconds")
+        yield* Fiber.interruptFork(call)
+        yield* TestClock.adjust("2 seconds")
+        expect(fixture.orders.get(stored.id)?.order.status).toBe("pending")
       })
     )
   )

@@ -16,6 +16,7 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
@@ -53,8 +54,8 @@ type OpenFailure = AmountOutOfRange | PaymentProviderUnavailable
  *
  * - `reseller`: returns a credited order as it is stored. Does the same with an order that was refreshed less than a
  *   second ago, unless it is `crediting` or simulated, or a refresh of it is running.
- * - `webhook`: waits for the running refresh and for the pause after it. The running refresh is not enough, because it
- *   may have read the payment before the change that the webhook reports.
+ * - `webhook`: waits until no refresh of the order runs and the pause has passed. A running refresh is not enough,
+ *   because it may have read the payment before the change that the webhook reports.
  * - `operator`, `background`: refreshes even during the pause. Requests of resellers must not have these triggers.
  *
  * A webhook, an operator or the background task also refreshes a credited order, because more money may have arrived
@@ -90,6 +91,7 @@ type Ports = TopUpOrders | PaymentProviders
 export const layer: Layer.Layer<OrderPayments, never, Ports> = Layer.scoped(
   OrderPayments,
   Effect.gen(function* () {
+    const scope = yield* Effect.scope
     const orders = yield* TopUpOrders
     const { all: providers } = yield* PaymentProviders
     /** No two openings have the same order id. The single-flight continues an opening after its client disconnected. */
@@ -165,14 +167,26 @@ export const layer: Layer.Layer<OrderPayments, never, Ports> = Layer.scoped(
       return Effect.map(pauseLeft(stored), (left) => left > 0n && inFlight.running(id) === undefined)
     }
 
+    /** Waits until no refresh of the order runs and the pause after the last refresh has passed. */
+    const untilIdle = (stored: StoredTopUp): Effect.Effect<void> =>
+      Effect.flatMap(pauseLeft(stored), (left) => {
+        const current = inFlight.running(stored.order.id)
+        if (current === undefined && left <= 0n) return Effect.void
+        const wait = current === undefined ? Effect.sleep(Duration.nanos(left)) : Effect.exit(current)
+        return Effect.zipRight(
+          wait,
+          Effect.suspend(() => untilIdle(stored))
+        )
+      })
+
     const startAfterPause = (stored: StoredTopUp, leave: Effect.Effect<void>) =>
       Effect.gen(function* () {
-        const current = inFlight.running(stored.order.id)
-        if (current !== undefined) yield* Effect.exit(current)
-        yield* Effect.sleep(Duration.nanos(yield* pauseLeft(stored)))
+        yield* untilIdle(stored)
         // A webhook that arrives from here on starts another refresh.
         yield* leave
-        return yield* startOrJoin(stored)
+        // Webhooks that arrived during the wait can have stored repeated payments with the order.
+        const latest = yield* orders.find(stored.order.id)
+        return yield* startOrJoin(Option.getOrElse(latest, () => stored))
       })
 
     return {
@@ -187,7 +201,11 @@ export const layer: Layer.Layer<OrderPayments, never, Ports> = Layer.scoped(
           )
           const opening = openPayment(provider, stored, { name, email })
           return yield* openings.run(stored.id, () => withinShare(shares, resellerId, opening, refused), refused)
-        }),
+        }).pipe(
+          // Without this fiber, a client that disconnects during the commit of the draft would leave the draft unopened.
+          Effect.forkIn(scope),
+          Effect.flatMap(Fiber.join)
+        ),
 
       awaitOpening: (earlier) => {
         const opened = Effect.timeoutFail(openedOrder(earlier), { duration: AWAIT_TIMEOUT, onTimeout: unavailable })
