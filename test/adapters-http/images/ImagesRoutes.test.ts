@@ -15,6 +15,7 @@ import {
   eventually,
   KEY,
   noResources,
+  OTHER_KEY,
   startGateway,
   type TestGateway,
   type TestGatewayOptions
@@ -538,24 +539,42 @@ describe("a client", () => {
 })
 
 describe("memory for images", () => {
+  const other = { authorization: `Bearer ${OTHER_KEY}` }
+
   it("is limited for all requests together", async () => {
-    await start({ imageSettings: { allImageBytes: 6 * MIB } })
+    await start({ imageSettings: { allImageBytes: 12 * MIB } })
     const first = generate()
     const exchange = await upstreams.next()
-    expect(await refusal(generate())).toBe("503 overloaded")
+    expect(await refusal(generate(aRequest, other))).toBe("503 overloaded")
     expect(images.finished).toMatchObject([{ state: "failed", dispatched: false }])
-    expect(await refusal(edit([image(Buffer.alloc(5 * MIB)), model, prompt]))).toBe("503 overloaded")
+    expect(await refusal(edit([image(Buffer.alloc(5 * MIB)), model, prompt], other))).toBe("503 overloaded")
     exchange.head(200).data(JSON.stringify(result))
     exchange.end()
     expect((await first).status).toBe(200)
     await eventually(() => gateway.counters.imageBytes === 0, "no image in memory")
-    const next = generate()
+    const next = generate(aRequest, other)
     await respond(200, result)
     expect((await next).status).toBe(200)
   })
 
+  it("of one customer is at most half of the memory that others do not use", async () => {
+    await start({ imageSettings: { allImageBytes: 24 * MIB } })
+    const upload = await RawClient.connect(gateway.port)
+    upload.send(
+      raw("/v1/images/edits", [`content-type: multipart/form-data; boundary=${BOUNDARY}`, `content-length: ${9 * MIB}`])
+    )
+    upload.send(aForm(model, prompt, image(Buffer.alloc(9 * MIB))).subarray(0, 8 * MIB))
+    await eventually(() => gateway.counters.imageBytes === 8 * MIB, "the first part of an upload in memory")
+    expect(await refusal(edit([image(Buffer.alloc(5 * MIB)), model, prompt]))).toBe("503 overloaded")
+    const another = generate(aRequest, other)
+    await respond(200, result)
+    expect((await another).status).toBe(200)
+    upload.disconnect()
+    await eventually(() => gateway.counters.imageBytes === 0, "no image in memory")
+  })
+
   it("that is too small for a response leads to 502", async () => {
-    await start({ imageSettings: { allImageBytes: 6 * MIB } })
+    await start({ imageSettings: { allImageBytes: 12 * MIB } })
     const pending = generate()
     const exchange = await upstreams.next()
     exchange.head(200).data(`{"data":[{"b64_json":"${"A".repeat(7 * MIB)}`)

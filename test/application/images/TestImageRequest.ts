@@ -109,7 +109,7 @@ export class TestImageRequest {
         idempotencyKey: this.idempotencyKey,
         acceptedAtMillis: clock.unsafeCurrentTimeMillis(),
         nowMillis: () => clock.unsafeCurrentTimeMillis(),
-        readRequest: (checkModel) => this.#read(checkModel),
+        readRequest: (_, checkModel) => this.#read(checkModel),
         attempt: (_, candidate) => this.#attempt(candidate),
         gone: () => this.gone
       }

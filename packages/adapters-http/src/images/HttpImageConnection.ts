@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { ImageConnection, ImageResult, ModelCheck } from "@tollgate/application/images/ImageConnection"
 import type { FailedAttempt, RouteError } from "@tollgate/application/inference/RouteAttempts"
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
+import type { UserId } from "@tollgate/domain/customer/User"
 import { IDEMPOTENCY_KEY_HEADER, idempotencyKey } from "@tollgate/domain/images/IdempotencyKey"
 import type { ImageOperation, ImageRequest } from "@tollgate/domain/images/ImageRequest"
 import { readImageRequest } from "@tollgate/domain/images/ReadImageRequest"
@@ -48,7 +49,8 @@ export class HttpImageConnection implements ImageConnection<Buffer> {
     this.#context = context
   }
 
-  readRequest(checkModel: ModelCheck): ReadRequest {
+  readRequest(customer: UserId, checkModel: ModelCheck): ReadRequest {
+    this.#context.reservation.assignTo(customer)
     return this.operation === "generate" ? this.#readGeneration() : this.#readEdit(checkModel)
   }
 

@@ -2,6 +2,7 @@
  * Declares the interface between the use case `makeImage` and the HTTP adapter, for one image request.
  */
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
+import type { UserId } from "@tollgate/domain/customer/User"
 import type {
   ContentPolicyViolation,
   ImageTooLarge,
@@ -55,8 +56,11 @@ export interface ImageConnection<Image> {
   /** The time at which the request was accepted, on the clock of `nowMillis`. */
   readonly acceptedAtMillis: number
   readonly nowMillis: () => number
-  /** Reads the request body and fails with its first error. */
-  readonly readRequest: (checkModel: ModelCheck) => Effect.Effect<ImageRequest, ImageBodyRefusal>
+  /**
+   * Reads the request body and fails with its first error. The memory of the request counts for the share of this
+   * customer.
+   */
+  readonly readRequest: (customer: UserId, checkModel: ModelCheck) => Effect.Effect<ImageRequest, ImageBodyRefusal>
   /** Sends the request to one provider. An interruption of the effect aborts the HTTP exchange immediately. */
   readonly attempt: (
     request: ImageRequest,

@@ -35,7 +35,7 @@ import { type Attributes, type RequestTrace, RequestTraces } from "../inference/
 import { mostInformativeError, type RouteError, routesInOrder } from "../inference/RouteAttempts.ts"
 import type { Admission } from "../ledger/InferenceLedger.ts"
 import { NO_PROVIDER, type RouteTraffic, Traffic, type TrafficCounters } from "../ledger/Traffic.ts"
-import type { ImageBodyRefusal, ImageConnection, ImageResult } from "./ImageConnection.ts"
+import type { ImageBodyRefusal, ImageConnection, ImageResult, ModelCheck } from "./ImageConnection.ts"
 import { ImageRequests } from "./ImageRequests.ts"
 
 export interface MadeImage<Image> {
@@ -117,7 +117,8 @@ const admissionOf = <Image>(connection: ImageConnection<Image>) =>
       allowsModel(principal.limits, model)
         ? callableForImages(catalog, model, connection.operation)
         : Either.left(new ModelNotFound({ model }))
-    const request = yield* connection.readRequest((model) => Either.map(capable(model), () => undefined))
+    const check: ModelCheck = (model) => Either.map(capable(model), () => undefined)
+    const request = yield* connection.readRequest(principal.userId, check)
     const { model, candidates } = yield* capable(request.model)
     const admission: Admission = {
       requestId: connection.requestId,

@@ -54,6 +54,8 @@ import { FakeImageRequests } from "../../images/FakeImageRequests.ts"
 
 const PROVIDER_KEY = Redacted.make("provider-key")
 export const KEY = "tg_the_good_key"
+/** The API key of another customer. */
+export const OTHER_KEY = "tg_another_good_key"
 
 /** The ledger in memory. It records the admitted requests and their settlements. */
 export class Journal {
@@ -166,8 +168,18 @@ const customer = {
   userId: UserId.make("019a9f0e-0000-7000-8000-000000000002")
 }
 
+const otherCustomer = {
+  keyId: ApiKeyId.make("019a9f0e-0000-7000-8000-000000000003"),
+  userId: UserId.make("019a9f0e-0000-7000-8000-000000000004")
+}
+
+const customers = new Map([
+  [KEY, customer],
+  [OTHER_KEY, otherCustomer]
+])
+
 const identify = (presented: Redacted.Redacted<string>) =>
-  Redacted.value(presented) === KEY ? Either.right(customer) : Either.left(new InvalidApiKey({ reason: "unknown" }))
+  Either.fromNullable(customers.get(Redacted.value(presented)), () => new InvalidApiKey({ reason: "unknown" }))
 
 const authenticator = Layer.succeed(ApiKeyAuthenticator, {
   authenticate: identify,
