@@ -371,6 +371,19 @@ describe("a delivery", () => {
         expect(yield* sql`SELECT FROM webhook_event WHERE data ->> 'topup_id' = ${old.id}`).toHaveLength(0)
       }).pipe(Effect.orDie)
     )
+
+    it.effect("is deleted with its event after 30 days, however many events are old", () =>
+      Effect.gen(function* () {
+        yield* deleteEndpoints
+        const sql = yield* SqlClient.SqlClient
+        const { deleteOldEvents } = yield* WebhookDeliveries
+        yield* sql`DELETE FROM webhook_event`
+        yield* sql`INSERT INTO webhook_event (id, type, data, created_at)
+          SELECT gen_random_uuid(), 'topup.credited', '{}', now() - interval '31 days' FROM generate_series(1, 12000)`
+        expect(yield* deleteOldEvents).toBe(12_000)
+        expect(yield* sql`SELECT FROM webhook_event`).toHaveLength(0)
+      }).pipe(Effect.orDie)
+    )
   })
 })
 

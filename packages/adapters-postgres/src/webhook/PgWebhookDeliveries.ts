@@ -158,15 +158,26 @@ export const layer: Layer.Layer<WebhookDeliveries, never, SqlClient.SqlClient | 
         ([row]) => ({ oldestSeconds: row?.oldest ?? 0, overdueSeconds: row?.overdue ?? 0 })
       ).pipe(sqlErrorsAreDefects),
 
-      deleteOldEvents: Effect.map(
-        sql`DELETE FROM webhook_event WHERE id IN (
-          SELECT id FROM webhook_event
-          WHERE created_at < statement_timestamp() - make_interval(days => ${RETENTION_DAYS})
-          ORDER BY created_at LIMIT ${DELETE_BATCH_SIZE}) RETURNING 1`,
-        (rows) => rows.length
-      ).pipe(sqlErrorsAreDefects)
+      deleteOldEvents: Effect.provideService(deleteOldEvents, SqlClient.SqlClient, sql)
     }
   })
+)
+
+/**
+ * Deletes old events batch by batch, each batch in its own transaction, so that no transaction is long. Returns the
+ * number of deleted events.
+ */
+const deleteOldEvents: Effect.Effect<number, never, SqlClient.SqlClient> = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql`DELETE FROM webhook_event WHERE id IN (
+    SELECT id FROM webhook_event
+    WHERE created_at < statement_timestamp() - make_interval(days => ${RETENTION_DAYS})
+    ORDER BY created_at LIMIT ${DELETE_BATCH_SIZE}) RETURNING 1`
+).pipe(
+  sqlErrorsAreDefects,
+  Effect.flatMap(({ length }) =>
+    length < DELETE_BATCH_SIZE ? Effect.succeed(length) : Effect.map(deleteOldEvents, (more) => length + more)
+  )
 )
 
 const expiryOf = (now: Date): Date => new Date(now.getTime() + RETRY_HOURS * 3_600_000)

@@ -105,10 +105,7 @@ export class WebhookDeliveries extends Context.Tag("@tollgate/application/Webhoo
       operator: Operator
     ) => Effect.Effect<WebhookDelivery, WebhookEndpointNotFound>
     readonly backlog: Effect.Effect<DeliveryBacklog>
-    /**
-     * Deletes a batch of the events that are older than 30 days, oldest first, with their deliveries. Returns how many
-     * events were deleted.
-     */
+    /** Deletes the events that are older than 30 days, with their deliveries. Returns how many events were deleted. */
     readonly deleteOldEvents: Effect.Effect<number>
   }
 >() {}
