@@ -44,11 +44,11 @@ export class WorkersMetrics {
 
   /** Returns the combined metrics as Prometheus text. */
   async metrics(): Promise<string> {
-    const [own, ...ofWorkers] = await Promise.all([
-      this.#own.getMetricsAsJSON(),
-      ...[...this.#workers].map((worker) => worker.readMetrics())
-    ])
-    return combined([own, this.#ended, ...ofWorkers]).metrics()
+    const reads = [...this.#workers].map(async (worker) => ({ worker, metrics: await worker.readMetrics() }))
+    const [own, ...ofWorkers] = await Promise.all([this.#own.getMetricsAsJSON(), ...reads])
+    // A worker can end while its metrics are read. The sums of the ended workers then contain its values already.
+    const current = ofWorkers.filter(({ worker }) => this.#workers.has(worker))
+    return combined([own, this.#ended, ...current.map(({ metrics }) => metrics)]).metrics()
   }
 }
 
