@@ -1,8 +1,8 @@
 /**
  * Runs command lines for tests: in this process, or in a separate process.
  */
-import { type ChildProcessByStdio, spawn } from "node:child_process"
-import type { Readable } from "node:stream"
+import { type ChildProcess, spawn } from "node:child_process"
+import { closeSync, openSync } from "node:fs"
 import { SqlClient } from "@effect/sql"
 import { Console, Effect, Layer } from "effect"
 import { expect } from "vitest"
@@ -61,14 +61,27 @@ export interface Running {
   readonly printed: Effect.Effect<Printed>
 }
 
+type Environment = Readonly<Record<string, string>>
+
 /** Starts a command in a separate process, whose stdin is not a terminal. */
-export const start = (environment: Readonly<Record<string, string>>, ...args: ReadonlyArray<string>): Running => {
-  const child = bundled(CLI).then((main) =>
-    spawn(process.execPath, [main, ...args], {
+export const start = (environment: Environment, ...args: ReadonlyArray<string>): Running =>
+  startInto(undefined, environment, ...args)
+
+/** Starts a command that writes its stdout to a file. */
+export const startInto = (
+  file: string | undefined,
+  environment: Environment,
+  ...args: ReadonlyArray<string>
+): Running => {
+  const child = bundled(CLI).then((main) => {
+    const stdout = file === undefined ? "pipe" : openSync(file, "w")
+    const started = spawn(process.execPath, [main, ...args], {
       env: { PATH: process.env.PATH, ...environment },
-      stdio: ["ignore", "pipe", "pipe"]
+      stdio: ["ignore", stdout, "pipe"]
     })
-  )
+    if (typeof stdout === "number") closeSync(stdout)
+    return started
+  })
   const printed = child.then(printedBy)
   return {
     signal: (signal) => void child.then((running) => running.kill(signal)),
@@ -76,10 +89,10 @@ export const start = (environment: Readonly<Record<string, string>>, ...args: Re
   }
 }
 
-const printedBy = (child: ChildProcessByStdio<null, Readable, Readable>): Promise<Printed> => {
+const printedBy = (child: ChildProcess): Promise<Printed> => {
   const [out, err]: [Array<Buffer>, Array<Buffer>] = [[], []]
-  child.stdout.on("data", (chunk) => out.push(chunk))
-  child.stderr.on("data", (chunk) => err.push(chunk))
+  child.stdout?.on("data", (chunk) => out.push(chunk))
+  child.stderr?.on("data", (chunk) => err.push(chunk))
   return new Promise((resolve, reject) => {
     child.once("error", reject)
     child.once("close", (code) =>

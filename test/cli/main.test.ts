@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
@@ -7,7 +7,7 @@ import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
 import { Effect, Schedule } from "effect"
 import * as Pg from "pg"
 import * as TestDatabase from "../support/TestDatabase.ts"
-import { documentOf, start } from "./CommandLine.ts"
+import { documentOf, start, startInto } from "./CommandLine.ts"
 
 const connect = (settings: Pg.ClientConfig) =>
   Effect.acquireRelease(
@@ -56,6 +56,21 @@ describe("tollgate as a process", { timeout: 60_000 }, () => {
       ])
       expect(refused).toMatchObject({ code: 3, stdout: "" })
       expect(unconfirmed).toMatchObject({ code: 2, stdout: "" })
+    })
+  )
+
+  it.scopedLive.skipIf(!existsSync("/dev/full"))("fails if its output cannot be written", () =>
+    Effect.gen(function* () {
+      const environment = { DATABASE_URL: (yield* TestDatabase.make()).url }
+      yield* start(environment, "users", "create", "ada@example.com").printed
+      for (const command of ["keys create --user ada@example.com --name x", "usage export --user ada@example.com"]) {
+        const printed = yield* startInto("/dev/full", environment, ...command.split(" ")).printed
+        expect(printed, command).toMatchObject({ code: 1, stderr: expect.stringContaining("ENOSPC") })
+        expect(printed.stderr, command).toContain("The output is incomplete, but the command ran")
+      }
+      const refused = yield* startInto("/dev/full", environment, "users", "show", "unknown@example.com", "--json")
+        .printed
+      expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining("The output is incomplete") })
     })
   )
 
