@@ -64,6 +64,52 @@ describe("tollgate topups, after a restore", () => {
       })
     )
 
+    it.effect("shows the part around the order number of an export in one long line", () =>
+      Effect.gen(function* () {
+        const transactions = Array.from({ length: 3_000 }, (_, i) => ({
+          order_id: `RTO-01930000-0000-7000-8000-${String(i).padStart(12, "0")}`,
+          amount: i,
+          payer: "ada@example.com ".repeat(10)
+        }))
+        const file = exported([JSON.stringify(transactions)])
+        const found = yield* tollgate("topups", "unknown", "--export", file, "--json")
+        const { orders } = documentOf(found) as { orders: ReadonlyArray<{ order_number: string; line: string }> }
+        expect(orders).toHaveLength(3_000)
+        for (const { line, order_number } of [orders[0], orders[1_500], orders[2_999]].flatMap((one) => one ?? [])) {
+          expect(line).toContain(`"${order_number}","amount":${Number(order_number.slice(-12))},"payer":"ada@`)
+          expect(line.length).toBeLessThan(700)
+        }
+        const text = yield* tollgate("topups", "unknown", "--export", file)
+        expect(text).toMatchObject({ code: 1, stderr: expect.stringContaining("3000 of 3000 orders") })
+      })
+    )
+
+    it.effect("refuses an export that is not a text in UTF-8", () =>
+      Effect.gen(function* () {
+        const file = exported([])
+        const text = Buffer.from(`\uFEFFdate,order\r\n2026-11-22,${UNKNOWN}\r\n`, "utf16le")
+        for (const bytes of [text, Buffer.from("PK\u0003\u0004\u0014\u0000\u0006\u0000", "latin1")]) {
+          writeFileSync(file, bytes)
+          const refused = yield* tollgate("topups", "unknown", "--export", file, "--json")
+          expect(refused.code).toBe(2)
+          expect(documentOf(refused)).toMatchObject({ error: { code: "file_not_text" } })
+        }
+      })
+    )
+
+    it.effect("states that an export contains no order number", () =>
+      Effect.gen(function* () {
+        const none = yield* tollgate(
+          "topups",
+          "unknown",
+          "--export",
+          exported(["date,status,amount", "2026-11-22,paid,1"])
+        )
+        expect(none).toMatchObject({ code: 0, stdout: expect.stringContaining("contains no order number") })
+        expect(none.stdout).not.toContain("in the database")
+      })
+    )
+
     it.scoped("finds a deposit at a skipped address", () =>
       Effect.gen(function* () {
         const { baseUrl, get, post } = yield* startedSimulator()

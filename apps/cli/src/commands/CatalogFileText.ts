@@ -39,17 +39,23 @@ export const readPriceFile = (file: string): Effect.Effect<unknown, string | Com
       : Effect.try({ try: () => JSON.parse(text) as unknown, catch: () => "the file is not valid JSON" })
   )
 
-/** Reads a list of transactions that a payment provider exports. */
+/**
+ * Reads a list of transactions that a payment provider exports. Refuses a spreadsheet and a text in UTF-16, in which no
+ * order number would be found. Both contain zero bytes.
+ */
 export const readExport = (file: string): Effect.Effect<string, CommandFailed> =>
-  Effect.flatMap(readText(pathOf(file), MAX_EXPORT_BYTES), (text) =>
-    text === undefined
-      ? new CommandFailed({
-          exit: "usage",
-          code: "file_too_large",
-          message: `The file is larger than ${MAX_EXPORT_BYTES / MEBIBYTE} MiB; split it.`
-        })
-      : Effect.succeed(text)
-  )
+  Effect.flatMap(readText(pathOf(file), MAX_EXPORT_BYTES), (text) => {
+    if (text === undefined) {
+      const limit = `${MAX_EXPORT_BYTES / MEBIBYTE} MiB`
+      return unusable("file_too_large", `The file is larger than ${limit}; split it.`)
+    }
+    if (text.includes("\0")) {
+      return unusable("file_not_text", "The file is not a text in UTF-8. Export the transactions as CSV in UTF-8.")
+    }
+    return Effect.succeed(text)
+  })
+
+const unusable = (code: string, message: string) => new CommandFailed({ exit: "usage", code, message })
 
 /** Returns the absolute path of a file that the operator names relative to the current directory of the shell. */
 export const pathOf = (file: string): string => Path.resolve(shellDirectory(process.env), file)

@@ -22,10 +22,12 @@ import { operatorFor, option, reason } from "./SharedOptions.ts"
 const ORDER_NUMBER = /RTO-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi
 /** The number of orders that one statement reads. */
 const BATCH_SIZE = 1_000
+/** The maximum number of characters of a line before and after the order number. An export can be one long line. */
+const MAX_AROUND_NUMBER = 300
 
 interface Listed {
   readonly id: OrderId
-  /** The line of the export that contains the order number. */
+  /** The line of the export that contains the order number. Of a long line, the part around the order number. */
   readonly line: string
   readonly state: StoredState | "unknown"
 }
@@ -48,6 +50,7 @@ const unknown = reportCommand(
     Effect.gen(function* () {
       const lines = linesOf(yield* readExport(given.export))
       const states = yield* statesOf([...lines.keys()])
+      if (lines.size === 0) return noOrderNumber
       const all = [...lines].map(([id, line]): Listed => ({ id, line, state: states.get(id) ?? "unknown" }))
       const shown = all.filter((listed) => !isHandled(listed))
       const report: Report = {
@@ -75,13 +78,20 @@ const unknown = reportCommand(
     })
 )
 
+const noOrderNumber: Report = {
+  document: { order_numbers: 0, orders: [] },
+  text: "The export contains no order number RTO-... If it lists transactions, export the column with the order number too."
+}
+
 /** Returns the first line that contains each order number. */
 const linesOf = (text: string): ReadonlyMap<OrderId, string> => {
   const lines = new Map<OrderId, string>()
   for (const line of text.split(/\r?\n/)) {
-    for (const [number] of line.matchAll(ORDER_NUMBER)) {
+    for (const { 0: number, index } of line.matchAll(ORDER_NUMBER)) {
       const id = orderIdOf(`RTO-${number.slice("RTO-".length)}`)
-      if (Option.isSome(id) && !lines.has(id.value)) lines.set(id.value, line)
+      if (Option.isNone(id) || lines.has(id.value)) continue
+      const from = Math.max(0, index - MAX_AROUND_NUMBER)
+      lines.set(id.value, line.slice(from, index + number.length + MAX_AROUND_NUMBER))
     }
   }
   return lines
