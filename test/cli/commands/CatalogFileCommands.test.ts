@@ -1,9 +1,11 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { existsSync, lstatSync, readdirSync, readFileSync, symlinkSync } from "node:fs"
+import Fs from "node:fs/promises"
+import { syncBuiltinESMExports } from "node:module"
 import { dirname, join } from "node:path"
 import { describe, expect, layer } from "@effect/vitest"
 import { parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
 import { Effect, Either } from "effect"
-import { it as pure } from "vitest"
+import { it as pure, vi } from "vitest"
 import { STARTERS, starterCatalog } from "../../../apps/cli/src/commands/CatalogStarters.ts"
 import { layer as commandLine, documentOf, tollgate } from "../CommandLine.ts"
 import { aCatalogFile, aFile, aModel } from "./CatalogFiles.ts"
@@ -121,6 +123,39 @@ describe("tollgate catalog", () => {
           models: [{ ...changed, max_output_tokens: 9, price_usd_micro_per_million_tokens: price }, unchanged]
         })
         expect(readdirSync(dirname(path))).toEqual(["catalog.json"])
+      })
+    )
+
+    it.effect("import keeps a symbolic link and replaces its target", () =>
+      Effect.gen(function* () {
+        const path = aCatalogFile([aModel("gpt-5-mini")])
+        const link = join(dirname(aFile("")), "link.json")
+        symlinkSync(path, link)
+        const prices = pricesOf({ "gpt-5-mini": { cost: { input: 0.3, output: 2.1 } } })
+        const written = yield* tollgate("catalog", "import", prices, "--into", link, "--yes")
+        expect(written).toMatchObject({ code: 0, stderr: "" })
+        expect(lstatSync(link).isSymbolicLink()).toBe(true)
+        expect(contentsOf(path).models[0].price_usd_micro_per_million_tokens).toMatchObject({ input: 300_000 })
+      })
+    )
+
+    it.effect("import reports a file that cannot be replaced, and leaves no draft", () =>
+      Effect.gen(function* () {
+        const path = aCatalogFile([aModel("gpt-5-mini")])
+        const before = readFileSync(path, "utf8")
+        const prices = pricesOf({ "gpt-5-mini": { cost: { input: 0.3, output: 2.1 } } })
+        // A file that is mounted into a container cannot be replaced.
+        const rename = vi.spyOn(Fs, "rename").mockRejectedValue(Object.assign(new Error("EBUSY"), { code: "EBUSY" }))
+        syncBuiltinESMExports()
+        const failed = yield* tollgate("catalog", "import", prices, "--into", path, "--yes", "--json")
+        rename.mockRestore()
+        syncBuiltinESMExports()
+        expect(failed.code).toBe(1)
+        expect(documentOf(failed)).toMatchObject({
+          error: { code: "file_not_written", message: expect.stringContaining("EBUSY") }
+        })
+        expect(readdirSync(dirname(path))).toEqual(["catalog.json"])
+        expect(readFileSync(path, "utf8")).toBe(before)
       })
     )
 

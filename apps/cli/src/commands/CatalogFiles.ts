@@ -45,7 +45,7 @@ export const init = reportCommand(
     Effect.gen(function* () {
       const path = pathOf(file)
       const chosen = STARTERS.filter((name) => names.includes(name))
-      yield* write(path, starterCatalog(chosen), "wx")
+      yield* create(path, starterCatalog(chosen))
       return { document: { file: path, providers: chosen }, text: nextSteps(file, chosen) } satisfies Report
     })
 )
@@ -166,20 +166,36 @@ const outcomeText = ({ changes }: ImportedPrices, file: string, isWritten: boole
   return changes.length === 0 ? "Nothing was written." : `Nothing was written to ${file}.`
 }
 
-const write = (path: string, document: object, flag: "wx" | "w"): Effect.Effect<void, CommandFailed> =>
+const textOf = (document: object): string => `${JSON.stringify(document, null, 2)}\n`
+
+const notWritten = (error: unknown): CommandFailed =>
+  new CommandFailed({ exit: "failed", code: "file_not_written", message: `Cannot write the file: ${error}` })
+
+const create = (path: string, document: object): Effect.Effect<void, CommandFailed> =>
   Effect.tryPromise({
-    try: () => Fs.writeFile(path, `${JSON.stringify(document, null, 2)}\n`, { flag }),
+    try: () => Fs.writeFile(path, textOf(document), { flag: "wx" }),
     catch: (error) =>
       error instanceof Error && "code" in error && error.code === "EEXIST"
         ? new CommandFailed({ exit: "refused", code: "file_exists", message: `The file ${path} exists already.` })
-        : new CommandFailed({ exit: "failed", code: "file_not_written", message: `Cannot write the file: ${error}` })
+        : notWritten(error)
   })
 
-/** Replaces a file atomically: after a crash of this command, the file has the old or the new content. */
-const replace = (path: string, document: object): Effect.Effect<void, CommandFailed> => {
-  const draft = Path.join(Path.dirname(path), `.${Path.basename(path)}.${process.pid}`)
-  return Effect.zipRight(
-    write(draft, document, "w"),
-    Effect.promise(() => Fs.rename(draft, path))
-  )
-}
+/**
+ * Replaces the contents of a file atomically: after a crash of this command, the file has the old or the new contents.
+ * A symbolic link is kept, and its target is replaced.
+ */
+const replace = (path: string, document: object): Effect.Effect<void, CommandFailed> =>
+  Effect.tryPromise({
+    try: async () => {
+      const file = await Fs.realpath(path)
+      const draft = Path.join(Path.dirname(file), `.${Path.basename(file)}.${process.pid}`)
+      try {
+        await Fs.writeFile(draft, textOf(document))
+        await Fs.rename(draft, file)
+      } catch (error) {
+        await Fs.rm(draft, { force: true })
+        throw error
+      }
+    },
+    catch: notWritten
+  })
