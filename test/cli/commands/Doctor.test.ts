@@ -10,7 +10,7 @@ import { databaseFindings } from "../../../apps/cli/src/diagnosis/DatabaseHealth
 import { Settings, type SettingsValues } from "../../../apps/cli/src/runtime/Settings.ts"
 import { startedSimulator } from "../../support/SimulatedPayments.ts"
 import { layer as commandLine, documentOf, tollgate, useDatabase } from "../CommandLine.ts"
-import { aCatalogFile } from "./CatalogFiles.ts"
+import { aCatalogFile, aFile, provider } from "./CatalogFiles.ts"
 
 /** The password of the database and the credentials of the payment providers, which the command must not print. */
 const SECRET = "hunter2"
@@ -180,6 +180,46 @@ describe("tollgate doctor", () => {
         const set = yield* tollgate("doctor", "--json")
         expect(set.stdout).toContain("TOLLGATE_TEST_OPENAI_KEY is set")
         expect(set.stdout).not.toContain("sk-very-secret")
+      })
+    )
+
+    it.effect("warns about a self-hosted provider without a key, because the server sends it no request", () =>
+      Effect.gen(function* () {
+        const own = { base_url: "http://127.0.0.1:11434/v1", protocols: ["chat"] }
+        const providers = [
+          { ...own, name: "own", api_key_env: "TOLLGATE_TEST_OWN_KEY" },
+          { ...own, name: "simulator", api_key_env: "SIMULATOR_API_KEY" }
+        ]
+        yield* tollgate("catalog", "apply", aFile(JSON.stringify({ providers, models: [] })))
+        const { checks } = documentOf(yield* tollgate("doctor", "--json")) as { checks: ReadonlyArray<object> }
+        expect(checks).toEqual(
+          expect.arrayContaining([
+            expect.objectContaining({
+              check: "provider own",
+              status: "warn",
+              advice: expect.stringContaining("set it to any text")
+            }),
+            expect.objectContaining({ check: "provider simulator", status: "ok" })
+          ])
+        )
+      })
+    )
+
+    it.effect("fails if the catalog names a setting of the server as the key of a provider", () =>
+      Effect.gen(function* () {
+        const wrong = { ...provider, api_key_env: "KEY_PEPPER" }
+        yield* tollgate("catalog", "apply", aFile(JSON.stringify({ providers: [wrong], models: [] })))
+        const checked = yield* tollgate("doctor", "--json")
+        expect(checked.code).toBe(1)
+        expect(documentOf(checked)).toMatchObject({
+          checks: expect.arrayContaining([
+            expect.objectContaining({
+              check: "provider openai",
+              status: "fail",
+              detail: expect.stringMatching(/^KEY_PEPPER is a setting of the server/)
+            })
+          ])
+        })
       })
     )
   })

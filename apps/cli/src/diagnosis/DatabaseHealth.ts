@@ -13,7 +13,8 @@ import {
   imageFindings,
   stateFindings
 } from "@tollgate/application/operator/Diagnosis"
-import { type Finding, ok, warn } from "@tollgate/application/operator/Finding"
+import { type Finding, fail, ok, warn } from "@tollgate/application/operator/Finding"
+import { canBeProviderKey } from "@tollgate/composition/ProviderKeys"
 import type { Provider } from "@tollgate/domain/catalog/Provider"
 import * as Effect from "effect/Effect"
 import type { CommandFailed } from "../exit/CommandFailed.ts"
@@ -29,31 +30,38 @@ export const databaseFindings: Effect.Effect<
 > = Effect.gen(function* () {
   const { NODE_ENV } = yield* Settings
   const state = yield* reachDatabase
-  const findings = stateFindings(state, NODE_ENV === "production")
+  const isProduction = NODE_ENV === "production"
+  const findings = stateFindings(state, isProduction)
   if (!hasSchema(state)) return findings
   return [
     ...findings,
-    ...(yield* findingOnFailure("catalog", "The catalog cannot be read.")(catalogFindings(providerKey))),
+    ...(yield* findingOnFailure("catalog", "The catalog cannot be read.")(catalogFindings(providerKey(isProduction)))),
     ...(yield* findingOnFailure("key peppers", "The API keys cannot be counted.")(keyPepperFindings)),
     ...(yield* findingOnFailure("holds", "The holds cannot be read.")(holdFindings)),
     ...(yield* findingOnFailure("images", "The image reviews cannot be read.")(imageFindings))
   ]
 })
 
+/** The variable of the simulated provider. A server with the demo needs no value of it, and production has no demo. */
+const DEMO_KEY_ENV = "SIMULATOR_API_KEY"
+
 /**
  * Checks whether the provider's API key is set in the environment of this command. The environment of the servers may
  * differ.
  */
-const providerKey = ({ apiKeyEnv, baseUrl, name }: Provider): Finding => {
-  const check = `provider ${name}`
-  if (process.env[apiKeyEnv]) return ok(check, `${apiKeyEnv} is set`)
-  // A URL with http:// belongs to a self-hosted model or to the simulated provider of the demo. Such a provider may
-  // work without a key.
-  if (baseUrl.startsWith("http://"))
-    return ok(check, `${apiKeyEnv} is not set in this shell; the provider at ${baseUrl} may need no key`)
-  return warn(
-    check,
-    `${apiKeyEnv} is not set in this shell`,
-    `The servers must have ${apiKeyEnv} in their environment.`
-  )
-}
+const providerKey =
+  (isProduction: boolean) =>
+  ({ apiKeyEnv, name }: Provider): Finding => {
+    const check = `provider ${name}`
+    if (!canBeProviderKey(apiKeyEnv)) {
+      const detail = `${apiKeyEnv} is a setting of the server, which the server never sends to a provider`
+      return fail(check, detail, "Name another variable in api_key_env of the catalog file.")
+    }
+    if (process.env[apiKeyEnv]) return ok(check, `${apiKeyEnv} is set`)
+    if (apiKeyEnv === DEMO_KEY_ENV && !isProduction) return ok(check, "the simulated provider of the demo")
+    return warn(
+      check,
+      `${apiKeyEnv} is not set in this shell`,
+      `The servers must have ${apiKeyEnv} in their environment. If the provider needs no key, set it to any text.`
+    )
+  }
