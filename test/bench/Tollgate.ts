@@ -1,7 +1,8 @@
 /** Starts the built server as in production: with a durable Postgres, API keys and balances. */
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
-import { existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { setPriority } from "node:os"
 import { join, resolve } from "node:path"
 import { promisify } from "node:util"
 import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
@@ -18,6 +19,12 @@ const cliOf = (checkout: string): string => join(checkout, "apps/cli/dist/main.j
 
 /** The same flags as in the Dockerfile and in docs/operations.md. */
 export const PRODUCTION_FLAGS = ["--max-semi-space-size=64", "--v8-pool-size=1", "--heap-growing-percent=100"]
+
+/**
+ * The niceness of Postgres. In production, clients, model and database have their own CPUs. Here they share one, and a
+ * response would seem later if the client or the model had to wait for a transaction.
+ */
+const POSTGRES_NICENESS = 10
 
 /** The default number of customers that send the requests. */
 const CUSTOMERS = 4
@@ -83,6 +90,7 @@ export const startTollgate = async (
   const { socketDir } = await Effect.runPromise(
     Scope.extend(EmbeddedPostgres.start({ directory: join(directory, "postgres") }), scope)
   )
+  lowerPriority(socketDir)
   const catalog = join(directory, "catalog.json")
   writeFileSync(catalog, JSON.stringify(catalogOf(upstreamPort)))
   const environment = {
@@ -176,6 +184,13 @@ export const startTollgate = async (
     await closePostgres()
     throw error
   }
+}
+
+/** Lowers the priority of the Postgres with this socket, and of the connections that it will accept. */
+const lowerPriority = (socketDir: string): void => {
+  const lock = readdirSync(socketDir).find((file) => file.endsWith(".lock"))
+  if (lock === undefined) throw new Error(`no Postgres has a socket in ${socketDir}`)
+  setPriority(Number.parseInt(readFileSync(join(socketDir, lock), "latin1"), 10), POSTGRES_NICENESS)
 }
 
 const createCustomer = async (
