@@ -59,6 +59,12 @@ describe("the content of a responses event", () => {
 })
 
 describe("the content of a whole response", () => {
+  it("includes the patch of an apply_patch call, as the deltas of a stream do", () => {
+    const call = { type: "apply_patch_call", operation: { type: "update_file", path: "a.txt", diff: "-a\n+b" } }
+    expect(contentOfResponse({ output: [call] })).toBe("-a\n+b")
+    expect(contentOfEvent({ type: "response.apply_patch_call_operation_diff.delta", delta: "-a\n+b" })).toBe("-a\n+b")
+  })
+
   it("includes reasoning, text, refusals and calls", () => {
     const output = [
       {

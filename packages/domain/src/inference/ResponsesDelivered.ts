@@ -1,7 +1,7 @@
 /**
  * Reads the delivered content and the reported usage from the stream events of a response or from a whole response.
  *
- * Content is text, refusals, reasoning, transcripts of sound, and the names, arguments, inputs and code of tool calls
+ * Content is text, refusals, reasoning, transcripts of sound, and the names, arguments, inputs, code and patches of tool calls
  * (docs/reference/billing.md#c10). A stream sends content in deltas. The `*.done` events are not counted, because they
  * repeat the content of the deltas. Encrypted reasoning and the queries of hosted search tools are not counted either.
  */
@@ -28,8 +28,14 @@ export const contentOfResponse = (response: JsonObject): string =>
     .map((item) => contentOfItem(asObject(item) ?? {}))
     .join("")
 
-const contentOfItem = ({ name, summary, content, arguments: args, input, code }: JsonObject): string =>
-  asText(name) + textOf(summary) + textOf(content) + asText(args) + asText(input) + asText(code)
+const contentOfItem = ({ name, summary, content, arguments: args, input, code, operation }: JsonObject): string =>
+  asText(name) +
+  textOf(summary) +
+  textOf(content) +
+  asText(args) +
+  asText(input) +
+  asText(code) +
+  asText(asObject(operation)?.diff)
 
 const textOf = (content: unknown): string => {
   if (typeof content === "string") return content
