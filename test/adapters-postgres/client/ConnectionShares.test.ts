@@ -1,6 +1,6 @@
 import { ConnectionShares } from "@tollgate/adapters-postgres/client/ConnectionShares"
 import { CurrentParty } from "@tollgate/application/operations/CurrentParty"
-import { Effect, type Fiber, Option } from "effect"
+import { Clock, type Duration, Effect, Fiber, Option } from "effect"
 import { describe, expect, it } from "vitest"
 
 /** Acquires connections for parties, and records the party of each connection in use. */
@@ -91,4 +91,51 @@ describe("database connections", () => {
     await users.start("a")
     expect(users.sorted).toBe("a")
   })
+
+  it("are given to each party that may have one more", async () => {
+    const users = new Users(6)
+    for (const party of ["a", "a", "b", "b", "b", "a"]) await users.start(party)
+    expect(users.sorted).toBe("a a b b")
+    await users.end("a")
+    expect(users.sorted).toBe("a a b b b")
+  })
+
+  it.each([
+    ["its wait times out", "timeout"],
+    ["it is interrupted", "interruption"]
+  ] as const)("return to the pool if one is given to a request while %s", async (_, end) => {
+    const shares = new ConnectionShares(2)
+    const timeouts: Array<() => void> = []
+    const asParty = <A>(effect: Effect.Effect<A>) =>
+      Effect.uninterruptible(effect).pipe(
+        Effect.provideService(CurrentParty, "a"),
+        Effect.withClock(clockThatEndsWith(timeouts))
+      )
+    const use = asParty(
+      Effect.flatMap(
+        shares.take,
+        Option.getOrElse(() => Effect.void)
+      )
+    )
+    const release = Option.getOrThrow(await Effect.runPromise(asParty(shares.take)))
+    const waiting = Effect.runFork(use)
+    await turn()
+    if (end === "timeout") {
+      for (const timeout of timeouts) timeout()
+      Effect.runSync(release)
+    } else {
+      Effect.runSync(release)
+      waiting.unsafeInterruptAsFork(waiting.id())
+    }
+    await Effect.runPromise(Fiber.await(waiting))
+    const next = Effect.runFork(use)
+    await turn()
+    expect(next.unsafePoll()).not.toBeNull()
+  })
+})
+
+/** A clock whose times pass when a test calls the functions in `ends`. */
+const clockThatEndsWith = (ends: Array<() => void>): Clock.Clock => ({
+  ...Clock.make(),
+  sleep: (_: Duration.Duration) => Effect.async<void>((resume) => void ends.push(() => resume(Effect.void)))
 })

@@ -18,7 +18,7 @@ const QUEUE_TIMEOUT = Duration.millis(STATEMENT_TIMEOUT_MILLIS)
 
 interface Waiting {
   granted: boolean
-  readonly resume: () => void
+  resume: () => void
 }
 
 export class ConnectionShares {
@@ -38,9 +38,7 @@ export class ConnectionShares {
     if (party === undefined) return Effect.succeedSome(Effect.void)
     const release = Effect.sync(() => this.#release(party))
     if (!this.#queues.has(party) && this.#shares.take(party)) return Effect.succeedSome(release)
-    return Effect.map(Effect.timeoutOption(Effect.interruptible(this.#granted(party)), QUEUE_TIMEOUT), (granted) =>
-      Option.as(granted, release)
-    )
+    return this.#wait(party, release)
   })
 
   /** The number of fibers in the queues. */
@@ -48,17 +46,37 @@ export class ConnectionShares {
     return [...this.#queues.values()].reduce((sum, queue) => sum + queue.length, 0)
   }
 
-  #granted(party: string): Effect.Effect<void> {
-    return Effect.async((resume) => {
-      const waiting: Waiting = { granted: false, resume: () => resume(Effect.void) }
-      const queue = this.#queues.get(party)
-      if (queue === undefined) this.#queues.set(party, [waiting])
-      else queue.push(waiting)
-      return Effect.sync(() => {
-        if (waiting.granted) this.#release(party)
-        else this.#leave(party, waiting)
+  #wait(party: string, release: Effect.Effect<void>): Effect.Effect<Option.Option<Effect.Effect<void>>> {
+    return Effect.suspend(() => {
+      const waiting = this.#enqueue(party)
+      const granted = Effect.async<void>((resume) => {
+        waiting.resume = () => resume(Effect.void)
+        if (waiting.granted) waiting.resume()
       })
+      // A connection can be granted after the timeout or the interruption, but before this fiber continues.
+      const end = Effect.sync(() => {
+        if (waiting.granted) return Option.some(release)
+        this.#leave(party, waiting)
+        return Option.none()
+      })
+      return Effect.timeoutOption(Effect.interruptible(granted), QUEUE_TIMEOUT).pipe(
+        Effect.onInterrupt(() =>
+          Effect.flatMap(
+            end,
+            Option.getOrElse(() => Effect.void)
+          )
+        ),
+        Effect.zipRight(end)
+      )
     })
+  }
+
+  #enqueue(party: string): Waiting {
+    const waiting: Waiting = { granted: false, resume: () => {} }
+    const queue = this.#queues.get(party)
+    if (queue === undefined) this.#queues.set(party, [waiting])
+    else queue.push(waiting)
+    return waiting
   }
 
   #leave(party: string, waiting: Waiting): void {
@@ -69,6 +87,12 @@ export class ConnectionShares {
 
   #release(party: string): void {
     this.#shares.release(party)
+    // One free connection more can allow the next connection to several parties.
+    while (this.#grantNext()) {}
+  }
+
+  /** Grants a connection to the first queue whose party does not hold its share. Returns false if there is none. */
+  #grantNext(): boolean {
     for (const [next, queue] of this.#queues) {
       if (!this.#shares.take(next)) continue
       const first = queue.shift()
@@ -80,7 +104,8 @@ export class ConnectionShares {
         first.granted = true
         first.resume()
       }
-      return
+      return true
     }
+    return false
   }
 }
