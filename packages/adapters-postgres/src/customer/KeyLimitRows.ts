@@ -9,7 +9,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import type { KeyStatus } from "@tollgate/application/customer/KeyLimits"
 import type { ApiKey, ApiKeyId } from "@tollgate/domain/customer/ApiKey"
-import { isCounted, type KeyLimits, UnknownModels } from "@tollgate/domain/customer/KeyLimits"
+import { isCounted, type KeyLimits, noLimits, UnknownModels } from "@tollgate/domain/customer/KeyLimits"
 import type { UserId } from "@tollgate/domain/customer/User"
 import { countsAt, type KeyCounts, type RateWindow, windowAt } from "@tollgate/domain/ledger/KeyCounts"
 import { Tokens, toCount } from "@tollgate/domain/money/Tokens"
@@ -130,18 +130,23 @@ export const lockKey = (keyId: ApiKeyId): InTransaction<void> =>
 
 /**
  * Writes the limits of a locked or new key. A key that becomes a limited key begins without spend and with a new rate
- * window. A limited key keeps its counts.
+ * window. A limited key keeps its counts. The catalog can hide a model after a key was limited to it, so the models in
+ * the limits `before` are accepted without a check.
  */
-export const writeLimits = (keyId: ApiKeyId, limits: KeyLimits): InTransaction<void, UnknownModels> =>
+export const writeLimits = (
+  keyId: ApiKeyId,
+  limits: KeyLimits,
+  before: KeyLimits = noLimits
+): InTransaction<void, UnknownModels> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    yield* refuseUnknownModels(limits.models ?? [])
+    yield* refuseUnknownModels((limits.models ?? []).filter((name) => before.models?.includes(name) !== true))
     const counted = isCounted(limits)
-    const [before] = yield* sql<{ counted: boolean }>`SELECT counted FROM api_key WHERE id = ${keyId}`
+    const [stored] = yield* sql<{ counted: boolean }>`SELECT counted FROM api_key WHERE id = ${keyId}`
     yield* sql`UPDATE api_key SET counted = ${counted}, expires_at = ${limits.expiresAt ?? null}::timestamptz,
       models = ${limits.models === undefined ? null : [...limits.models]}::text[] WHERE id = ${keyId}`
-    if (!counted && before?.counted !== true) return
-    if (before?.counted !== true) yield* beginCounts(keyId)
+    if (!counted && stored?.counted !== true) return
+    if (stored?.counted !== true) yield* beginCounts(keyId)
     // While this transaction holds the lock, no transaction of the ledger changes the amounts that the open requests of
     // the key set aside.
     yield* sql`SELECT FROM counted_key WHERE key_id = ${keyId} FOR NO KEY UPDATE`

@@ -57,7 +57,7 @@ const changeKey = (
     const before = yield* findKey(keyId)
     if (before === undefined) return undefined
     const limits = changeLimits(before.key.limits, change)
-    yield* writeLimits(keyId, limits)
+    yield* writeLimits(keyId, limits, before.key.limits)
     const { id: subject, name, publicId, userId } = before.key
     const detail = { public_id: publicId, user_id: userId, name, ...limitsDetail(limits) }
     yield* AuditLog.record({ operator, action: "key.limits", subject, detail })
