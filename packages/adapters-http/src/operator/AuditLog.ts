@@ -32,7 +32,10 @@ const EntryBody = Schema.Struct({
   at: timestamp("The time of the change.", example.at),
   actor: text("The author of the change: an operator, `reseller:<id>`, `server` or `demo`.", example.actor),
   action: text("The kind of the change.", example.action),
-  subject: text("The id of the changed object.", example.subject),
+  subject: text(
+    "The changed object: its id, a pattern of the blacklist, or a name such as `catalog`.",
+    example.subject
+  ),
   reason: text("The reason for the change.", example.reason),
   detail: Schema.Record({ key: Schema.String, value: Schema.Unknown }).annotations({
     description: "Further facts about the change, without secrets."
@@ -56,7 +59,7 @@ export class OperatorAuditLogApi extends HttpApiGroup.make("operatorAuditLog")
   .annotateContext(
     OpenApi.annotations({
       title: "Operator: audit log",
-      description: "The changes of operators, and the changes of resellers to keys, customers and passwords."
+      description: "The changes of operators, and the changes of resellers to keys, customers, webhooks and passwords."
     })
   ) {}
 

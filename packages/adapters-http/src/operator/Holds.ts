@@ -71,11 +71,13 @@ const node = {
 const NodeBody = Schema.Struct({
   node_id: uuid("The id of the node.", node.node_id),
   state: Schema.Literal("alive", "dead", "left").annotations({
-    description: "`alive`: sends heartbeats. `dead`: has sent none for too long. `left`: has stopped normally."
+    description:
+      "`alive`: sends heartbeats. `dead`: has sent none for too long. `left`: has stopped normally, or was a worker " +
+      "whose process ended."
   }),
   started_at: timestamp("The time at which the node started.", node.started_at),
   beat_at: timestamp("The time of the last heartbeat.", node.beat_at),
-  left_at: orNull(timestamp("The time at which the node stopped normally; otherwise `null`.", node.beat_at)),
+  left_at: orNull(timestamp("The time from which the state is `left`; otherwise `null`.", node.beat_at)),
   open_requests: integer("The number of open requests of the node.", node.open_requests),
   last_migration: Schema.NullOr(Schema.String).annotations({
     description:

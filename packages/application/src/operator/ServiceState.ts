@@ -48,7 +48,7 @@ const breakerFinding = ({ breaker, name }: ProviderState): Finding =>
     ? ok(`provider ${name}`, "the circuit breaker is closed")
     : warn(
         `provider ${name}`,
-        "the circuit breaker is open, because requests to the provider failed",
+        `the circuit breaker is ${breaker === "open" ? "open" : "half open"}, because requests to the provider failed`,
         "Requests use the other routes of their models. Check the provider and its API key."
       )
 
