@@ -103,7 +103,7 @@ const tokensOf = (gateway: TestGateway): Promise<{ readonly reseller: string; re
   gateway.run(
     Effect.gen(function* () {
       const resellers = yield* Resellers
-      const passwordHash = yield* (yield* PasswordHasher).hash(Redacted.make("a password of a reseller"))
+      const passwordHash = yield* (yield* PasswordHasher).hash("signup", Redacted.make("a password of a reseller"))
       const email = Email.make("reseller@example.com")
       const { id } = yield* resellers.create({ email, name: "Toko Token", waNumber: "628123456789", passwordHash })
       yield* resellers.review(id, "approve", operator)

@@ -55,9 +55,9 @@ const hasher = ({ hashes }: ProgrammeSettings) =>
     PasswordHasher,
     Effect.map(ArgonPasswordHasher.make({ memoryKib: 64, passes: 1 }), ({ hash, verify, ...places }) => ({
       ...places,
-      hash: (password) => {
+      hash: (queue, password) => {
         hashes.hashed += 1
-        return hash(password)
+        return hash(queue, password)
       },
       verify: (password, known) => {
         hashes.verified += 1

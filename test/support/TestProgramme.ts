@@ -181,7 +181,7 @@ export class TestProgramme {
     return this.run(
       Effect.gen(function* () {
         const resellers = yield* Resellers
-        const passwordHash = yield* (yield* PasswordHasher).hash(Redacted.make(password))
+        const passwordHash = yield* (yield* PasswordHasher).hash("signup", Redacted.make(password))
         const { id } = yield* resellers.create({ email, name: "Toko Token", waNumber: "628123456789", passwordHash })
         for (const move of moves) yield* resellers.review(id, move, operator)
         if (quotaUsdMicro > 0n) {

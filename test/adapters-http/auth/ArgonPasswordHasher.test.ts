@@ -19,7 +19,7 @@ const hasherWith = (options: Partial<ArgonPasswordHasher.ArgonOptions> = {}) =>
 describe("the password hasher", () => {
   it("hashes each password with argon2id and a new salt", async () => {
     const hasher = hasherWith()
-    const [one, two] = await run(Effect.all([hasher.hash(password), hasher.hash(password)]))
+    const [one, two] = await run(Effect.all([hasher.hash("signup", password), hasher.hash("signup", password)]))
     expect(Redacted.value(one)).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     expect(Redacted.value(two)).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     expect(Redacted.value(two).split("$")[4]).not.toBe(Redacted.value(one).split("$")[4])
@@ -31,7 +31,7 @@ describe("the password hasher", () => {
   it("verifies a hash with the parameters that the hash contains", async () => {
     const before = hasherWith(cheap)
     const after = hasherWith({ memoryKib: 128, passes: 2 })
-    expect(await run(after.verify(password, await run(before.hash(password))))).toBe(true)
+    expect(await run(after.verify(password, await run(before.hash("signup", password))))).toBe(true)
   })
 
   it("refuses a password if there is no stored hash", async () => {
@@ -50,7 +50,7 @@ describe("the password hasher", () => {
 const client = (name: string) => name as ClientAddress
 /** Enters the queue, hashes the password and leaves the queue, as a signup does. */
 const hashFor = (hasher: PasswordHasher["Type"], name: string) =>
-  Effect.scoped(Effect.zipRight(hasher.enter("signup", client(name)), hasher.hash(password)))
+  Effect.scoped(Effect.zipRight(hasher.enter("signup", client(name)), hasher.hash("signup", password)))
 
 describe("the queue of the password hasher", () => {
   it("gives one client at most half of the places", async () => {
@@ -104,15 +104,28 @@ describe("the queue of the password hasher", () => {
 
   it("runs a login while signups wait", async () => {
     const hasher = hasherWith({ memoryKib: 16_384, passes: 2, running: { login: 1, signup: 1 } })
-    const stored = await run(hasherWith(cheap).hash(password))
+    const stored = await run(hasherWith(cheap).hash("signup", password))
     const ended: Array<string> = []
     const ends = (name: string, work: Effect.Effect<unknown>) =>
       Effect.zipRight(
         work,
         Effect.sync(() => ended.push(name))
       )
-    const signups = Array.from({ length: 12 }, () => ends("signup", hasher.hash(password)))
+    const signups = Array.from({ length: 12 }, () => ends("signup", hasher.hash("signup", password)))
     await run(Effect.all([...signups, ends("login", hasher.verify(password, stored))], { concurrency: "unbounded" }))
+    expect(ended.at(-1)).toBe("signup")
+  })
+
+  it("runs a change of a password while signups wait", async () => {
+    const hasher = hasherWith({ memoryKib: 16_384, passes: 2, running: { login: 1, signup: 1 } })
+    const ended: Array<string> = []
+    const ends = (queue: HashingQueue) =>
+      Effect.zipRight(
+        hasher.hash(queue, password),
+        Effect.sync(() => ended.push(queue))
+      )
+    const signups = Array.from({ length: 12 }, () => ends("signup"))
+    await run(Effect.all([...signups, ends("login")], { concurrency: "unbounded" }))
     expect(ended.at(-1)).toBe("signup")
   })
 
@@ -121,11 +134,11 @@ describe("the queue of the password hasher", () => {
     const eventLoopTurn = Effect.promise(() => new Promise(setImmediate))
     await run(
       Effect.gen(function* () {
-        const interrupted = yield* Effect.fork(hasher.hash(password))
+        const interrupted = yield* Effect.fork(hasher.hash("signup", password))
         yield* Effect.yieldNow()
         yield* Fiber.interruptFork(interrupted)
         yield* eventLoopTurn
-        const next = yield* Effect.fork(hasher.hash(password))
+        const next = yield* Effect.fork(hasher.hash("signup", password))
         yield* eventLoopTurn
         expect(Option.isNone(yield* Fiber.poll(interrupted))).toBe(true)
         yield* Fiber.await(interrupted)

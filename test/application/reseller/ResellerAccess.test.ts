@@ -55,7 +55,7 @@ const withReseller = (reseller: Reseller = aReseller(), rateLimited = false) => 
     Layer.succeed(PasswordHasher, {
       enter: (queue) => logged(`enter ${queue}`),
       refusalFor: () => undefined,
-      hash: (password) => Effect.as(logged("hash"), hashOf(Redacted.value(password))),
+      hash: (_, password) => Effect.as(logged("hash"), hashOf(Redacted.value(password))),
       verify: (password, hash) =>
         Effect.as(
           logged(hash === undefined ? "verify without a hash" : "verify"),

@@ -57,7 +57,7 @@ export const warnOfDemoReseller: Effect.Effect<undefined, never, Resellers> = Ef
 
 const signedUp = Effect.gen(function* () {
   const resellers = yield* Resellers
-  const passwordHash = yield* (yield* PasswordHasher).hash(Redacted.make(password))
+  const passwordHash = yield* (yield* PasswordHasher).hash("signup", Redacted.make(password))
   return yield* resellers.create({ email, name: "Demo reseller", waNumber: "6281200000000", passwordHash }).pipe(
     // Another server has created the demo reseller concurrently.
     Effect.catchTag("EmailExists", () => resellers.named(email))

@@ -86,9 +86,9 @@ export const make = (
         )
       },
       refusalFor: (name, client, expected) => (queues[name].places.isFullFor(client, expected) ? noPlace : undefined),
-      hash: (password) =>
+      hash: (name, password) =>
         Effect.map(
-          queues.signup.run((thread) => thread.hash(Redacted.value(password), parameters)),
+          queues[name].run((thread) => thread.hash(Redacted.value(password), parameters)),
           (text) => PasswordHash(Redacted.make(text))
         ),
       verify: (password, known) =>

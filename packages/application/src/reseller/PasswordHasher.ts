@@ -33,8 +33,8 @@ export class PasswordHasher extends Context.Tag("@tollgate/application/PasswordH
      * undefined if the client could then get a place.
      */
     readonly refusalFor: (queue: HashingQueue, client: ClientAddress, expected: number) => RateLimited | undefined
-    /** Hashes a new password. */
-    readonly hash: (password: Redacted.Redacted<string>) => Effect.Effect<PasswordHash>
+    /** Hashes a new password in the queue of its request. */
+    readonly hash: (queue: HashingQueue, password: Redacted.Redacted<string>) => Effect.Effect<PasswordHash>
     /**
      * Verifies a password: returns true if the password matches the hash. Without a hash, returns false after the same
      * computing time.

@@ -90,7 +90,7 @@ export const signUp = ({ email, password, name, waNumber }: Signup, address: Cli
     yield* hasher.enter("signup", address)
     yield* (yield* Attempts).count(signupWindows(address))
     if (yield* (yield* Blacklist).covers(email)) return yield* new EmailBlacklisted()
-    const passwordHash = yield* hasher.hash(password)
+    const passwordHash = yield* hasher.hash("signup", password)
     return yield* (yield* Resellers).create({ email, name, waNumber, passwordHash })
   }).pipe(Effect.scoped, Effect.provideService(CurrentParty, address))
 
@@ -193,7 +193,7 @@ export const changePassword = (
     if (!(yield* hasher.verify(currentPassword, stored?.passwordHash))) {
       return yield* invalid("current_password", "the current password")
     }
-    const reseller = yield* resellers.endTokens(caller, yield* hasher.hash(newPassword))
+    const reseller = yield* resellers.endTokens(caller, yield* hasher.hash("login", newPassword))
     const loggedIn: LoggedIn = { token: yield* (yield* TokenSigner).issue(claimsOf(reseller)), reseller }
     return loggedIn
   }).pipe(Effect.scoped)
