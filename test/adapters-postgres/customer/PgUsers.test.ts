@@ -2,6 +2,7 @@ import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import { Users } from "@tollgate/application/customer/Users"
 import { UserExists, UserNotFound } from "@tollgate/domain/customer/User"
+import { Email } from "@tollgate/domain/validation/Email"
 import { Effect } from "effect"
 import * as Stores from "../../support/Stores.ts"
 
@@ -25,6 +26,17 @@ describe("the user store", () => {
         const create = Effect.either(users.create(email, Stores.operator))
         const outcomes = yield* Effect.all([create, create, create], { concurrency: "unbounded" })
         expect(outcomes.filter(({ _tag }) => _tag === "Right")).toHaveLength(1)
+      })
+    )
+
+    it.effect("finds users by a part of their email in upper case, also beyond ASCII", () =>
+      Effect.gen(function* () {
+        const users = yield* Users
+        const email = Email.make(`émile-${Stores.anEmail()}`)
+        const { id } = yield* users.create(email, Stores.operator)
+        const search = email.slice(0, -3).toUpperCase()
+        const found = yield* users.list({ search, status: undefined, limit: 10, olderThan: undefined })
+        expect(found.map((user) => user.id)).toEqual([id])
       })
     )
 

@@ -65,7 +65,8 @@ export const layer: Layer.Layer<Users, never, SqlClient.SqlClient> = Layer.effec
           return Option.isSome(email) ? yield* findUser(email.value) : yield* new UserNotFound({ email: idOrEmail })
         }).pipe(sqlErrorsAreDefects, withSql),
 
-      // Ids contain the time of their creation, so the primary key orders the users by their age.
+      // Ids contain the time of their creation, so the primary key orders the users by their age. Emails are stored in
+      // lower case. The SQL function `lower` depends on the locale of the database, so it does not change the search.
       list: ({ limit, olderThan, search, status }) =>
         Effect.map(
           sql<ListedRow>`
@@ -80,7 +81,7 @@ export const layer: Layer.Layer<Users, never, SqlClient.SqlClient> = Layer.effec
               sql`true`,
               ...(status === undefined ? [] : [sql`u.status = ${status}`]),
               ...(olderThan === undefined ? [] : [sql`u.id < ${olderThan}`]),
-              ...(search === undefined ? [] : [sql`position(lower(${search}) IN u.email) > 0`])
+              ...(search === undefined ? [] : [sql`position(${search.toLowerCase()} IN u.email) > 0`])
             ])} ORDER BY u.id DESC LIMIT ${limit}`,
           (rows) =>
             rows.map((row) => ({

@@ -90,11 +90,12 @@ export const layer: Layer.Layer<Resellers, never, SqlClient.SqlClient> = Layer.e
           (rows) => rows.map(toReseller)
         ).pipe(sqlErrorsAreDefects),
 
+      // Emails are stored in lower case. In a database with the locale C, `lower` changes only the letters A to Z.
       page: ({ status, search }, { limit, after }) =>
         Effect.map(
           sql<ResellerRow & PositionRow>`SELECT ${columns}, ${position} FROM reseller
             WHERE ${status === undefined ? sql`true` : sql`status = ${status}`} AND ${below(after)}
-              AND ${search === undefined ? sql`true` : sql`(position(lower(${search}) IN email) > 0 OR position(lower(${search}) IN lower(name)) > 0)`}
+              AND ${search === undefined ? sql`true` : sql`(position(${search.toLowerCase()} IN email) > 0 OR position(lower(${search}) IN lower(name)) > 0)`}
             ${newestFirst} LIMIT ${limit}`,
           (rows) => rows.map((row) => ({ ...toReseller(row), position: toPosition(row) }))
         ).pipe(sqlErrorsAreDefects),
