@@ -87,12 +87,15 @@ const firstRows = { limit: MAX_COUNTED, after: undefined }
 export const holdFindings = Effect.gen(function* () {
   const open = yield* Effect.flatMap(OpenHolds, ({ page }) => page(firstRows))
   const orphaned = open.filter((hold) => hold.orphaned).length
+  // Further holds are not read, and they can be on dead nodes.
+  const [none, more] =
+    open.length < MAX_COUNTED ? ["none of them", ""] : [`none of the ${MAX_COUNTED} oldest`, " or more"]
   return [
     orphaned === 0
-      ? ok("holds", `${countOf(open)} open, none of them on a dead node`)
+      ? ok("holds", `${countOf(open)} open, ${none} on a dead node`)
       : warn(
           "holds",
-          `${countOf(open)} open, ${orphaned} on dead nodes`,
+          `${countOf(open)} open, ${orphaned}${more} on dead nodes`,
           "A running server settles the holds of dead nodes. To settle them now, run: tollgate holds sweep"
         )
   ]

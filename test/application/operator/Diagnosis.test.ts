@@ -1,0 +1,23 @@
+import { type ListedHold, OpenHolds } from "@tollgate/application/ledger/OpenHolds"
+import { holdFindings } from "@tollgate/application/operator/Diagnosis"
+import { Effect } from "effect"
+import { describe, expect, it } from "vitest"
+
+/** Returns the finding about this number of open holds, of which the oldest are on a dead node. */
+const found = async (open: number, orphaned: number) => {
+  const holds = Array.from({ length: open }, (_, i) => ({ orphaned: i < orphaned }) as ListedHold)
+  const store = { page: ({ limit }: { readonly limit: number }) => Effect.succeed(holds.slice(0, limit)) }
+  const [finding] = await Effect.runPromise(Effect.provideService(holdFindings, OpenHolds, store as never))
+  return finding?.detail
+}
+
+describe("the check of the holds", () => {
+  it.each([
+    [999, 0, "999 open, none of them on a dead node"],
+    [999, 3, "999 open, 3 on dead nodes"],
+    [5_000, 0, "1000 or more open, none of the 1000 oldest on a dead node"],
+    [5_000, 3, "1000 or more open, 3 or more on dead nodes"]
+  ])("of %i holds with %i on a dead node says only what it has read", async (open, orphaned, detail) => {
+    expect(await found(open, orphaned)).toBe(detail)
+  })
+})
