@@ -129,6 +129,7 @@ describe("an operator API that is off", () => {
         "404 operator_console_off"
       )
     }
+    expect(refusalIn(await off.ask("POST", SESSION, { body: {} }))).toBe("404 operator_console_off")
     await off.close()
   })
 })

@@ -10,6 +10,7 @@ import {
   endSessionOf,
   OperatorSessions,
   openSession,
+  operatorApiIsOn,
   type ReadSession
 } from "@tollgate/application/operator/OperatorSessions"
 import { OptionalReason } from "@tollgate/domain/operator/OperatorRequests"
@@ -169,6 +170,7 @@ const toBody = (session: OperatorSession): typeof SessionBody.Type => ({
 
 const opened = operatorResponse(
   Effect.gen(function* () {
+    yield* operatorApiIsOn
     const { code } = yield* jsonBody(CodeRedemption)
     const { session, token } = yield* openSession(code, yield* clientAddress)
     const body: typeof OpenedBody.Type = { token: Redacted.value(token), session: toBody(session) }

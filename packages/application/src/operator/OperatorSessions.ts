@@ -89,13 +89,18 @@ export class OperatorRequests extends Context.Tag("@tollgate/application/Operato
   static readonly layer = Layer.sync(OperatorRequests, () => new Shares<ClientAddress>(MAX_REQUESTS_IN_PROGRESS))
 }
 
+/** Fails if the operator API is off. */
+export const operatorApiIsOn = Effect.flatMap(OperatorPolicy, ({ enabled }) =>
+  enabled ? Effect.void : new OperatorConsoleOff()
+)
+
 /**
  * Refuses the request if the operator API is off, or if the IP address of the client has used up its share of the
  * requests in progress.
  */
 const admitted = <A, E, R>(address: ClientAddress, request: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
-    if (!(yield* OperatorPolicy).enabled) return yield* new OperatorConsoleOff()
+    yield* operatorApiIsOn
     return yield* withinShare(
       yield* OperatorRequests,
       address,
