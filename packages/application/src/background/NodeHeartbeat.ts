@@ -22,9 +22,9 @@ export interface NodeIntervals {
 const HEARTBEATS_BEFORE_DEATH = 6
 
 /**
- * Returns the intervals of the heartbeat, the checkpoint and the sweep. Heartbeats are so frequent that a node that
- * misses four of them in succession is not considered dead. If a node dies, the content that it delivered after its
- * last checkpoint is not charged.
+ * Returns the intervals of the heartbeat, the checkpoint and the sweep. A node is not considered dead if four of its
+ * heartbeats in succession fail immediately. Fewer failures are tolerated if each heartbeat waits for its timeout. If a
+ * node dies, the content that it delivered after its last checkpoint is not charged.
  */
 export const nodeIntervals = (deadAfter: Duration.Duration): NodeIntervals => {
   const longest = Duration.unsafeDivide(deadAfter, HEARTBEATS_BEFORE_DEATH)
