@@ -1,7 +1,7 @@
 import { floorToUsd, floorToUsdMicro, UsdPico } from "@tollgate/domain/money/UsdPico"
 import { describe, expect, it } from "vitest"
 import { paygDocument } from "../../../apps/cli/src/commands/Amounts.ts"
-import { count, encode, timestamp } from "../../../apps/cli/src/terminal/Output.ts"
+import { count, encode, printableLine, timestamp } from "../../../apps/cli/src/terminal/Output.ts"
 
 describe("a JSON document", () => {
   it("has timestamps in UTC with milliseconds", () => {
@@ -22,5 +22,12 @@ describe("a JSON document", () => {
   it("has the same digits in USD and micro-USD", () => {
     const most = UsdPico(9_223_372_036_854_775_807n)
     expect(floorToUsd(most).replace(".", "")).toBe(floorToUsdMicro(most))
+  })
+})
+
+describe("a printed line", () => {
+  it("escapes every character that reorders a line", () => {
+    const all = String.fromCharCode(...Array.from({ length: 0x1_0000 }, (_, code) => code))
+    expect(printableLine(all)).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u)
   })
 })

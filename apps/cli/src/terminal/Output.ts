@@ -39,7 +39,7 @@ export const timestamp = (date: Date): string => date.toISOString()
 
 // Matches control characters and invisible characters that reorder a line. A name from a database or a file must not
 // move the cursor, change colours or reverse the direction of the text.
-const UNSAFE = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
+const UNSAFE = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 
 const escape = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
 
