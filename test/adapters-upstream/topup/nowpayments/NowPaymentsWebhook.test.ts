@@ -94,6 +94,10 @@ describe("a webhook", () => {
   it("is refused if it is nested too deeply", () => {
     const deep = `{"order_id":"${ORDER_NUMBER}","a":${"[".repeat(30_000)}${"]".repeat(30_000)}}`
     expect(verify(deep, "0".repeat(128))).toEqual(refused)
+    for (let depth = 500; depth <= 10_000; depth += 250) {
+      const nested = `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`
+      expect(verify(nested, "0".repeat(128)), `${depth} objects`).toEqual(refused)
+    }
   })
 
   it("cannot set inherited members of an object", () => {

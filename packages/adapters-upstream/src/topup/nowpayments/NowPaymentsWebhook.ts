@@ -32,15 +32,13 @@ export const make = (provider: string, ipnSecret: Redacted.Redacted<string>): Pa
   verify: (headers, bytes) =>
     Either.try(() => {
       const body: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"))
-      // Invalid JSON throws an exception, and so does JSON that is nested too deeply.
-      return { body, text: canonical(body) }
+      // Invalid JSON throws an exception, and so does JSON that is nested too deeply for one of the two forms.
+      const older = typeof body === "object" && body !== null ? [olderCanonical(body)] : []
+      return { body, texts: [canonical(body), ...older] }
     }).pipe(
       Either.filterOrLeft(
-        ({ body, text }) => {
-          const isSigned = (text: string) =>
-            isDigest(signatureOf(text, Redacted.value(ipnSecret)), headers[SIGNATURE_HEADER])
-          return isSigned(text) || (typeof body === "object" && body !== null && isSigned(olderCanonical(body)))
-        },
+        ({ texts }) =>
+          texts.some((text) => isDigest(signatureOf(text, Redacted.value(ipnSecret)), headers[SIGNATURE_HEADER])),
         () => "wrong signature" as const
       ),
       Either.map(({ body }) => notificationIn(body)),
