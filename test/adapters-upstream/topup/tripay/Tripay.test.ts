@@ -59,6 +59,15 @@ describe("a payment", () => {
     })
   )
 
+  it.scopedLive("is created with a name that is cut between two characters", () =>
+    Effect.gen(function* () {
+      const { upstream, provider } = yield* withTripay()
+      upstream.next(json(success(aTransaction())))
+      yield* provider.open({ ...intent, payer: { ...intent.payer, name: `${"a".repeat(99)}🙂🙂` } })
+      expect(upstream.requests[0]?.json()).toMatchObject({ customer_name: `${"a".repeat(99)}🙂` })
+    })
+  )
+
   it.scopedLive("is not requested again after a response with the status 503", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withTripay()

@@ -53,7 +53,8 @@ export const make = (settings: TripaySettings): Effect.Effect<PaymentProvider, n
             method: channel,
             merchant_ref: orderNumber,
             amount: total,
-            customer_name: payer.name.slice(0, MAX_NAME_CHARACTERS),
+            // The name is cut between characters. Half of a surrogate pair would be a text that Tripay cannot parse.
+            customer_name: [...payer.name].slice(0, MAX_NAME_CHARACTERS).join(""),
             customer_email: payer.email,
             order_items: [{ sku: "TOPUP", name: "Quota top-up", price: total, quantity: 1n }],
             callback_url: callbackUrl,
