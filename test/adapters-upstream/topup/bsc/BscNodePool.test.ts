@@ -2,8 +2,9 @@ import { it } from "@effect/vitest"
 import type { BscNode } from "@tollgate/adapters-upstream/topup/bsc/BscNode"
 import * as BscNodePool from "@tollgate/adapters-upstream/topup/bsc/BscNodePool"
 import type { RpcFailed } from "@tollgate/adapters-upstream/topup/bsc/JsonRpc"
-import { Effect, TestClock } from "effect"
+import { Effect, Fiber, Option, TestClock } from "effect"
 import { describe, expect } from "vitest"
+import { quiet } from "../Payments.ts"
 import { aNode, rpcFailed } from "./FakeNode.ts"
 
 /** Records which nodes are called. A node with a failure fails, the others respond. */
@@ -41,6 +42,34 @@ describe("a query to several nodes", () => {
       yield* TestClock.adjust("30 seconds")
       expect(yield* pool.ask(1, balance)).toEqual([1n])
       expect(called).toEqual([0, 1, 1, 0, 1])
+    })
+  )
+
+  it.effect("calls a node last whose result the caller did not await any longer", () =>
+    Effect.gen(function* () {
+      const slow = aNode({ balanceOf: () => Effect.never })
+      const other = aNode({ balanceOf: () => Effect.succeed(1n) })
+      const pool = BscNodePool.make([slow, other])
+      const ended = yield* Effect.fork(Effect.timeoutOption(pool.ask(1, balance), "5 seconds"))
+      yield* TestClock.adjust("5 seconds")
+      expect(yield* Fiber.join(ended)).toEqual(Option.none())
+      expect(yield* pool.ask(1, balance)).toEqual([1n])
+    }).pipe(quiet)
+  )
+
+  it.effect("still calls a node first that had little time", () =>
+    Effect.gen(function* () {
+      const { called, pool } = nodesThat([undefined, undefined])
+      const ended = yield* Effect.fork(
+        Effect.timeoutOption(
+          pool.ask(1, () => Effect.never),
+          "1 second"
+        )
+      )
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(ended)
+      expect(yield* pool.ask(1, balance)).toEqual([0n])
+      expect(called).toEqual([0])
     })
   )
 

@@ -18,12 +18,32 @@ export interface BscNodePool {
 
 /** The time in milliseconds for which a failed node is called after the nodes that did not fail. */
 const DEFERRAL_MILLIS = 30_000
+/**
+ * A node whose query is ended after at least this time counts as failed. The time is longer than the timeout of the
+ * search for evidence, and shorter than the timeouts of the queries that decide or open a payment (DepositWatch,
+ * BscPayments).
+ */
+const SLOW_MILLIS = 3_000
 
 export const make = (nodes: ReadonlyArray<BscNode>): BscNodePool => {
   const deferredUntilMillis = new Map<BscNode, number>()
 
   const run = <A>(query: Query<A>, node: BscNode): Effect.Effect<A, RpcFailed> =>
-    Effect.andThen(node.identify, query(node)).pipe(Effect.tapError((failure) => noteFailure(node, failure)))
+    Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
+      Effect.andThen(node.identify, query(node)).pipe(
+        Effect.tapError((failure) => noteFailure(node, failure)),
+        Effect.onInterrupt(() => noteSlowness(node, startedAt))
+      )
+    )
+
+  /**
+   * Counts a query that the caller ends as failed if the node had enough time. Each call of a slow node can succeed just
+   * before its timeout, so that only the timeout of the caller ends the query.
+   */
+  const noteSlowness = (node: BscNode, startedAt: number) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      now - startedAt < SLOW_MILLIS ? Effect.void : noteFailure(node, tooSlow(node))
+    )
 
   const noteFailure = (node: BscNode, failure: RpcFailed) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
@@ -67,6 +87,9 @@ export const make = (nodes: ReadonlyArray<BscNode>): BscNodePool => {
       })
   }
 }
+
+const tooSlow = ({ name }: BscNode): RpcFailed =>
+  new RpcFailed({ kind: "timeout", code: undefined, detail: `${name}: no result before the timeout of the query` })
 
 const joined = (failures: ReadonlyArray<RpcFailed>): RpcFailed =>
   new RpcFailed({
