@@ -3,7 +3,7 @@ import * as NowPayments from "@tollgate/adapters-upstream/topup/nowpayments/NowP
 import { Effect, Redacted } from "effect"
 import { describe, expect } from "vitest"
 import { type ReceivedRequest, ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
-import { json, type Script } from "../../../support/upstream/Script.ts"
+import { json, type Script, script, stall } from "../../../support/upstream/Script.ts"
 import { aDollarIntent, anAccount, ORDER_NUMBER, quiet } from "../Payments.ts"
 import { describeFaults } from "../ProviderFaults.ts"
 import { AMOUNT, aCreated, anError, aStatus, idOf } from "./NowPaymentsWires.ts"
@@ -240,6 +240,20 @@ describe("the status of an order", () => {
 
       also["/v1/payment/8001"] = json({}, 503)
       expect(yield* Effect.flip(refreshWith())).toMatchObject({ kind: "server_error" })
+    }).pipe(quiet)
+  )
+
+  it.scopedLive("is paid even if more repeats than it requests at once are not read in time", () =>
+    Effect.gen(function* () {
+      const limits = { timeoutMillis: 2_000, breaker: { failures: 100, windowMillis: 30_000, openMillis: 30_000 } }
+      const { upstream, provider } = yield* withNowPayments({ limits })
+      const repeats = Array.from({ length: 20 }, (_, i) => 8_001 + i)
+      const paid = { payment_status: "finished", actually_paid: AMOUNT, payment_extra_ids: repeats }
+      const respond = statusResponses({ usdttrc20: paid })
+      const isRepeat = ({ path }: ReceivedRequest) => repeats.some((id) => path === `/v1/payment/${id}`)
+      upstream.always((request) => (isRepeat(request) ? script({ steps: [stall] }) : respond(request)))
+      expect(yield* provider.refresh(intent, opened)).toMatchObject({ _tag: "Paid" })
+      expect(upstream.requests.filter(isRepeat)).toHaveLength(8)
     }).pipe(quiet)
   )
 

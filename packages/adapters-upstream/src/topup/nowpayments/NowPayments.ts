@@ -2,10 +2,12 @@
  * Takes USDT and USDC through NOWPayments. For each order the adapter tries to open one payment per coin (a token on
  * one network). The payer chooses a coin by paying to the address of that coin. One token counts as one dollar.
  */
-import type { OpenedPayment, PaymentProvider } from "@tollgate/application/topup/PaymentProviders"
+import type { OpenedPayment, PaymentProvider, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import type { PaymentObservation } from "@tollgate/domain/topup/PaymentObservation"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import { identity } from "effect/Function"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import * as Ref from "effect/Ref"
@@ -45,6 +47,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
     const label = labelOf(NAME, settings)
     const failures = failuresOf(label)
     const { baseUrl, limits, apiKey, callbackUrl } = settings
+    const timeout = Duration.millis(limits?.timeoutMillis ?? PaymentHttp.defaultLimits.timeoutMillis)
     const http = yield* PaymentHttp.make({
       baseUrl,
       credential: { name: "x-api-key", value: apiKey },
@@ -145,6 +148,11 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         )
       )
 
+    const unreadRepeats: [failed: Array<ProviderUnavailable>, read: Array<Option.Option<Payment>>] = [
+      [failures.unavailable("timeout", "the repeated payments were not read in time")],
+      []
+    ]
+
     const refresh: PaymentProvider["refresh"] = (intent, { state, repeatedPayments = [] }) =>
       Effect.gen(function* () {
         const amount = yield* dollarsOf(intent)
@@ -155,10 +163,19 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
           Effect.map(readPayment(paymentId), (payment): OwnPayment => {
             return { payment, requested: { orderNumber: intent.orderNumber, currency, amount } }
           })
-        const [failedOwn, own] = yield* Effect.partition(payments, ownOf, { concurrency: MAX_COINS })
-        const [failedRepeats, repeats] = yield* Effect.partition(repeatsOf(own, repeatedPayments), repeatOf, {
-          concurrency: MAX_COINS
-        })
+        const [elapsed, [failedOwn, own]] = yield* Effect.timed(
+          Effect.partition(payments, ownOf, { concurrency: MAX_COINS })
+        )
+        // The refresh must end before the timeout of its use case. A paid order is credited even if its repeats cannot be
+        // read in the remaining time.
+        const [failedRepeats, repeats] = yield* Effect.timeoutTo(
+          Effect.partition(repeatsOf(own, repeatedPayments), repeatOf, { concurrency: MAX_COINS }),
+          {
+            duration: Duration.subtract(timeout, elapsed),
+            onSuccess: identity,
+            onTimeout: () => unreadRepeats
+          }
+        )
         const combined = combine(own.map(({ payment, requested }) => toObservation(payment, requested)))
         const observation = withRepeats(combined, own, repeats.flatMap(Option.toArray))
         const [failure] = [...failedOwn, ...failedRepeats]
