@@ -38,6 +38,13 @@ describe("an amount in dollars", () => {
     ])
   })
 
+  it("is not read if the database could not store it", () => {
+    for (const text of ["1e80", "9e99", "1e54"]) {
+      expect([usdMicroOf(text), floorUsdMicroOf(text)], text).toEqual([undefined, undefined])
+    }
+    expect(floorUsdMicroOf("9e53")).toBe(9n * 10n ** 59n)
+  })
+
   it("with a fraction of a micro-USD is not read", () => {
     expect(usdMicroOf("25.0001230000001")).toBeUndefined()
   })

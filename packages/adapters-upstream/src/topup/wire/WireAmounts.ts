@@ -17,14 +17,17 @@ export const idrOf = (text: string): Idr | undefined => {
   return digits === undefined ? undefined : Idr(BigInt(digits))
 }
 
-/** Parses dollars; returns `undefined` if the text is not a whole number of micro-USD. */
+/**
+ * Parses dollars; returns `undefined` if the text is not a whole number of micro-USD, or not below {@link MICRO_BELOW}.
+ */
 export const usdMicroOf = (text: string): UsdMicro | undefined => {
   const read = microOf(text)
   return read === undefined || read.finer ? undefined : read.micro
 }
 
 /**
- * Parses dollars and rounds down to whole micro-USD; returns `undefined` if the text does not match {@link DECIMAL}.
+ * Parses dollars and rounds down to whole micro-USD; returns `undefined` if the text does not match {@link DECIMAL}, or
+ * if the amount is not below {@link MICRO_BELOW}.
  */
 export const floorUsdMicroOf = (text: string): UsdMicro | undefined => microOf(text)?.micro
 
@@ -38,6 +41,9 @@ export const usdDigits = (amount: UsdMicro): string => {
 const MICRO_PER_USD = 1_000_000n
 const MICRO_DIGITS = 6n
 
+/** More than any amount of money. The database can store the sum of many amounts below this bound. */
+const MICRO_BELOW = 10n ** 60n
+
 /**
  * Matches a decimal number without a sign, of limited length. Allows an exponent, because some programs write small
  * numbers with one.
@@ -50,9 +56,9 @@ const microOf = (text: string): { readonly micro: UsdMicro; readonly finer: bool
   const [, whole = "", fraction = "", exponent = "0"] = match
   const digits = BigInt(whole + fraction)
   const shift = MICRO_DIGITS + BigInt(exponent) - BigInt(fraction.length)
-  if (shift >= 0n) return { micro: UsdMicro(digits * 10n ** shift), finer: false }
-  const divisor = 10n ** -shift
-  return { micro: UsdMicro(digits / divisor), finer: digits % divisor !== 0n }
+  const divisor = shift < 0n ? 10n ** -shift : 1n
+  const micro = shift < 0n ? digits / divisor : digits * 10n ** shift
+  return micro < MICRO_BELOW ? { micro: UsdMicro(micro), finer: digits % divisor !== 0n } : undefined
 }
 
 /**
