@@ -89,6 +89,7 @@ describe("the URL of an endpoint", () => {
       expect(allowedTarget(url, named), url).toBeUndefined()
     }
     expect(allowedTarget("http://user@10.0.0.5:8080/", named)).toBeUndefined()
+    expect(allowedTarget("blob:http://10.0.0.5:8080/a", named)).toBeUndefined()
   })
 
   it("is returned in its normal form", () => {

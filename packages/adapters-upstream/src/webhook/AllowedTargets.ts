@@ -30,7 +30,9 @@ const PORTS = new Set(["", "8443"])
 /** Returns the target; undefined if it is forbidden to send webhooks to the URL. */
 export const allowedTarget = (text: string, privateOrigins: PrivateOrigins): AllowedTarget | undefined => {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || url.username !== "" || url.password !== "" || url.hash !== "") return undefined
+  // A blob URL has the origin of the URL that it contains, but no host.
+  if (url === undefined || url.protocol === "blob:" || url.username !== "" || url.password !== "" || url.hash !== "")
+    return undefined
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1")
   const address = isIP(host) === 0 ? undefined : host
   if (privateOrigins.has(url.origin)) return { url, isPrivate: true, address }
