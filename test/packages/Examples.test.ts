@@ -10,7 +10,7 @@ import { promisify } from "node:util"
 import { Effect, Exit, Scope } from "effect"
 import * as Pg from "pg"
 import ts from "typescript"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { promptTokens } from "../support/LocalCount.ts"
 import * as TestDatabase from "../support/TestDatabase.ts"
 import { TestGateway } from "../support/TestGateway.ts"
@@ -290,6 +290,18 @@ describe("the ledger service", () => {
     const { body } = await post("/settlements", { ...request, output: 9 })
     expect(body).toMatchObject({ costPico: "28000000", paygPico: "20000000", writeoffPico: "8000000" })
     expect(await balanceOf("small")).toEqual({ posted: 20n, pending: 0n })
+  })
+
+  it("continues after the loss of its database connections", async () => {
+    await open("lost", 100n)
+    expect((await post("/holds", { id: "lost-1", account: "lost", input: 10, output: 5 })).status).toBe(201)
+    const { rowCount } = await database.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    expect(rowCount).toBeGreaterThan(0)
+    await vi.waitFor(async () => {
+      expect((await post("/settlements", { id: "lost-1", account: "lost", input: 10, output: 5 })).status).toBe(200)
+    })
   })
 
   it("refuses unknown accounts, holds and paths", async () => {

@@ -15,6 +15,8 @@ import * as Either from "effect/Either"
 import { Pool, type PoolClient } from "pg"
 
 const pool = new Pool({ connectionString: process.env.DATABASE_URL })
+// The pool reports the loss of an idle connection with this event. Without a listener, the event ends the process.
+pool.on("error", (error) => console.error(`a database connection was lost: ${error.message}`))
 
 const inputPrice = PicoPerToken(1_000_000n)
 const price = { input: inputPrice, cacheWrite: inputPrice, cacheRead: inputPrice, output: PicoPerToken(2_000_000n) }
