@@ -72,6 +72,6 @@ describe("the settings of client programs", () => {
       expect(settings(name)).toContain("https://gate.example")
     }
     for (const name of ["curl", "codex", "opencode"] as const) expect(settings(name)).toContain('"a\\"b"')
-    expect(settings("claudeCode")).toContain('ANTHROPIC_MODEL=a"b')
+    expect(settings("claudeCode")).toContain(`ANTHROPIC_MODEL='a"b'`)
   })
 })

@@ -20,6 +20,11 @@ export interface Setting {
 /** Quotes a text for JSON or TOML. */
 const quoted = (text: string): string => JSON.stringify(text)
 
+const inSingleQuotes = (text: string): string => text.replaceAll("'", `'\\''`)
+
+/** Quotes a word of a shell command, if it contains characters that a shell interprets. */
+const word = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${inSingleQuotes(text)}'`)
+
 const exportKey = ({ key }: Target): string => `export TOLLGATE_KEY=${key}`
 
 const settings: { readonly [C in ClientName]: (target: Target) => ReadonlyArray<Setting> } = {
@@ -28,7 +33,8 @@ const settings: { readonly [C in ClientName]: (target: Target) => ReadonlyArray<
       text: [
         `curl -N ${origin}/v1/chat/completions \\`,
         `  -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" \\`,
-        `  -d '{"model":${quoted(model)},"stream":true,"messages":[{"role":"user","content":"Hello!"}]}'`
+        `  -d '{"model":${inSingleQuotes(quoted(model))},"stream":true,` +
+          `"messages":[{"role":"user","content":"Hello!"}]}'`
       ].join("\n")
     }
   ],
@@ -44,8 +50,8 @@ const settings: { readonly [C in ClientName]: (target: Target) => ReadonlyArray<
         exportKey(target),
         `export ANTHROPIC_BASE_URL=${target.origin}`,
         "export ANTHROPIC_AUTH_TOKEN=$TOLLGATE_KEY",
-        `export ANTHROPIC_MODEL=${target.model}`,
-        `export ANTHROPIC_DEFAULT_HAIKU_MODEL=${target.model}`,
+        `export ANTHROPIC_MODEL=${word(target.model)}`,
+        `export ANTHROPIC_DEFAULT_HAIKU_MODEL=${word(target.model)}`,
         "export CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
         "unset ANTHROPIC_API_KEY"
       ].join("\n")
