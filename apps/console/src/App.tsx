@@ -104,8 +104,8 @@ const Enter = ({ session, path }: { readonly session: Session; readonly path: st
 }
 
 /**
- * Leaves a page that needs a session. The next session of a reseller or a customer returns to this page, unless the
- * user has ended the last session.
+ * Leaves a page that needs a session. The next session returns to this page, unless the user has ended the last
+ * session.
  */
 const AskForSession = ({ kind, path }: { readonly kind: Session["kind"]; readonly path: string }) => {
   useEffect(() => {

@@ -7,7 +7,6 @@ import { useEffect } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"
 import { useAction } from "../../api/Loaded.ts"
 import { useTexts } from "../../i18n/Language.ts"
-import { goInstead, pathOf } from "../../routes/Routes.ts"
 import { closeSession, openSession } from "../../state/Session.ts"
 import { Copy } from "../../ui/Copy.tsx"
 import { Notice, ProblemNotice } from "../../ui/Notices.tsx"
@@ -25,13 +24,18 @@ export const OperatorEntry = () => {
     closeSession("expired")
     const { token, session } = await bodyOf(api.POST("/api/operator/session", { body: { code } }))
     openSession({ kind: "operator", token, actor: session.actor })
-    goInstead(pathOf("operatorHome"))
   })
   useEffect(() => {
-    if (!hasCode()) return
-    const code = location.hash.slice(PREFIX.length)
-    history.replaceState(null, "", location.pathname)
-    enter.run(code)
+    const redeem = () => {
+      if (!hasCode()) return
+      const code = location.hash.slice(PREFIX.length)
+      history.replaceState(null, "", location.pathname)
+      enter.run(code)
+    }
+    redeem()
+    // A link that is opened while this page is shown changes only the fragment, so the browser loads no new page.
+    addEventListener("hashchange", redeem)
+    return () => removeEventListener("hashchange", redeem)
   }, [])
   return (
     <Page title={operator.entry} narrow>
