@@ -43,29 +43,49 @@ export interface Action<Input> {
   readonly problem: Problem | undefined
   /** Starts the action. A call while the action runs does nothing, so a double click acts once. */
   readonly run: (input: Input) => void
+  /** Removes the problem. An action that runs continues, but its end changes nothing here, and a new one can start. */
   readonly forget: () => void
 }
 
-/** Runs an action of the user, such as the submission of a form. */
-export const useAction = <Input = void>(act: (input: Input) => Promise<void>): Action<Input> => {
+/**
+ * Runs an action of the user, such as the submission of a form. `isCurrent` returns false after `forget` was called or
+ * the component has disappeared. The action must then not open, close or fill what the user sees now.
+ */
+export const useAction = <Input = void>(
+  act: (input: Input, isCurrent: () => boolean) => Promise<void>
+): Action<Input> => {
   const [state, setState] = useState<{ readonly running: boolean; readonly problem: Problem | undefined }>({
     running: false,
     problem: undefined
   })
-  const running = useRef(false)
+  /** The action that runs. */
+  const running = useRef<object | undefined>(undefined)
   const run = (input: Input): void => {
-    if (running.current) return
-    running.current = true
+    if (running.current !== undefined) return
+    const own = {}
+    running.current = own
+    const isCurrent = () => running.current === own
     setState({ running: true, problem: undefined })
-    act(input)
+    act(input, isCurrent)
       .then(
         () => undefined,
         (error: unknown) => asProblem(error)
       )
       .then((problem) => {
-        running.current = false
+        if (!isCurrent()) return
+        running.current = undefined
         setState({ running: false, problem })
       })
   }
-  return { ...state, run, forget: () => setState({ running: false, problem: undefined }) }
+  const forget = (): void => {
+    running.current = undefined
+    setState({ running: false, problem: undefined })
+  }
+  useEffect(
+    () => () => {
+      running.current = undefined
+    },
+    []
+  )
+  return { ...state, run, forget }
 }

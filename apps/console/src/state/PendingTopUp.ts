@@ -40,4 +40,7 @@ export const prepareTopUp = (request: TopUpRequest): string => {
   return operationId
 }
 
-export const forgetTopUp = (): void => sessionStorage.removeItem(STORED_AS)
+/** Deletes the pending top-up, unless a later request has replaced it. */
+export const forgetTopUp = (operationId: string): void => {
+  if (pendingTopUp()?.operationId === operationId) sessionStorage.removeItem(STORED_AS)
+}

@@ -112,15 +112,18 @@ export const ApplyCatalog = ({ onApplied }: { readonly onApplied: () => void }) 
     setIssue(undefined)
     preview.forget()
   }
-  const preview = useAction(async () => {
+  const preview = useAction(async (_: undefined, isCurrent) => {
     setPreviewed(undefined)
     if (file === undefined) return
     if (file.size > MAX_BYTES) return setIssue(texts.tooLarge)
     const text = await file.text().catch(() => undefined)
+    if (!isCurrent()) return
     if (text === undefined) return setIssue(texts.unreadable)
     const catalog = parsed(text)
     if (catalog === undefined) return setIssue(texts.notJson)
-    setPreviewed({ catalog, change: await bodyOf(api.POST("/api/operator/catalog/preview", { body: { catalog } })) })
+    const change = await bodyOf(api.POST("/api/operator/catalog/preview", { body: { catalog } }))
+    // The operator may have chosen another file meanwhile.
+    if (isCurrent()) setPreviewed({ catalog, change })
   })
   const apply = ({ catalog, change }: Previewed) =>
     ask({
@@ -149,7 +152,7 @@ export const ApplyCatalog = ({ onApplied }: { readonly onApplied: () => void }) 
     previewed.change.added.length + previewed.change.changed.length + previewed.change.retired.length === 0
   return (
     <Card title={texts.upload}>
-      <Form onSubmit={() => preview.run()}>
+      <Form onSubmit={() => preview.run(undefined)}>
         <p class="muted">{texts.uploadText}</p>
         <div class="field">
           <label for={id}>{texts.file}</label>

@@ -14,9 +14,9 @@ import { SearchList } from "./SearchList.tsx"
 
 const CreateCustomer = () => {
   const { customers: texts } = useOperatorTexts()
-  const create = useAction(async ({ email = "" }: Readonly<Record<string, string>>) => {
+  const create = useAction(async ({ email = "" }: Readonly<Record<string, string>>, isCurrent) => {
     const { user_id } = await bodyOf(api.POST("/api/operator/customers", { body: { email } }))
-    go(operatorPath("operatorCustomer", user_id))
+    if (isCurrent()) go(operatorPath("operatorCustomer", user_id))
   })
   const hasIssue = create.problem?.issueOf("email") !== undefined
   return (

@@ -42,18 +42,19 @@ export const useDecision = (onDone: () => void): Asker => {
     setMissing(false)
     send.forget()
   }
-  const send = useAction(async (chosen: Decision) => {
+  const send = useAction(async (chosen: Decision, isCurrent) => {
     const given = reason.trim()
     setMissing(chosen.reason === "required" && given === "")
     if (chosen.reason === "required" && given === "") return
     try {
       await chosen.send(given === "" ? undefined : given)
     } catch (error) {
-      if (chosen.showsProblem?.(asProblem(error)) !== true) throw error
+      if (!isCurrent() || chosen.showsProblem?.(asProblem(error)) !== true) throw error
       close()
       return
     }
-    close()
+    // If the operator has cancelled this dialog, another dialog can be open. It stays open.
+    if (isCurrent()) close()
     onDone()
   })
   const dialog = decision !== undefined && (

@@ -21,13 +21,15 @@ interface ChangeLimitsProps {
 export const ChangeLimits = ({ entry, models, onChanged, onClose }: ChangeLimitsProps) => {
   const { limits: texts, common } = useTexts()
   const reader = useLimitReader(entry.limits)
-  const save = useAction(async (values: LimitValues) => {
+  const save = useAction(async (values: LimitValues, isCurrent) => {
     const limits = reader.read(values)
     if (limits === undefined) return
     if (Object.keys(limits).length > 0) {
       const params = { path: { keyID: entry.key_id } }
       await bodyOf(api.PATCH("/api/reseller/keys/{keyID}", { params, body: { limits } }))
     }
+    // If the reseller has cancelled this dialog, another dialog can be open. It stays open.
+    if (isCurrent()) onClose()
     onChanged()
   })
   return (

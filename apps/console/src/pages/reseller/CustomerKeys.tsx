@@ -164,12 +164,11 @@ export const CustomerKeys = ({ id, models = [] }: KeysProps) => {
     },
     [id, round]
   )
-  const readAgain = () => {
-    setChosen(undefined)
-    setRound((count) => count + 1)
-  }
-  const revoke = useAction(async ({ key_id }: ListedKey) => {
+  const readAgain = () => setRound((count) => count + 1)
+  const revoke = useAction(async ({ key_id }: ListedKey, isCurrent) => {
     await bodyOf(api.DELETE("/api/reseller/keys/{keyID}", { params: { path: { keyID: key_id } } }))
+    // If the reseller has cancelled this dialog, another dialog can be open. It stays open.
+    if (isCurrent()) setChosen(undefined)
     readAgain()
   })
   const close = () => {
@@ -178,7 +177,7 @@ export const CustomerKeys = ({ id, models = [] }: KeysProps) => {
   }
   return (
     <Card title={keys.title}>
-      <CreateKey id={id} planned={models} sold={sold.data ?? []} onCreated={() => setRound((count) => count + 1)} />
+      <CreateKey id={id} planned={models} sold={sold.data ?? []} onCreated={readAgain} />
       <RowList
         pages={list}
         none={keys.none}

@@ -18,10 +18,11 @@ const MAX_SHOWN = 200
 const AddCustomer = () => {
   const texts = useTexts()
   const [foreign, setForeign] = useState(false)
-  const add = useAction(async ({ email = "" }: Readonly<Record<string, string>>) => {
+  const add = useAction(async ({ email = "" }: Readonly<Record<string, string>>, isCurrent) => {
     setForeign(false)
     const made = await bodyOf(api.POST("/api/reseller/customers", { body: { email } }))
     const isLinked = made.created || (await readCustomers()).some(({ user_id }) => user_id === made.user_id)
+    if (!isCurrent()) return
     if (isLinked) go(customerPath(made.user_id))
     else setForeign(true)
   })

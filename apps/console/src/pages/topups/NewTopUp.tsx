@@ -94,7 +94,7 @@ export const NewTopUp = () => {
   const [token, setToken] = useState(unknown?.request.token_kind ?? "usdt")
   const [malformed, setMalformed] = useState(false)
   const amount = amountOf(method, typed, language)
-  const create = useAction(async () => {
+  const create = useAction(async (_: undefined, isCurrent) => {
     setMalformed(amount === undefined)
     if (amount === undefined) return
     const request: TopUpRequest = {
@@ -107,12 +107,12 @@ export const NewTopUp = () => {
     const body = { ...request, operation_id: operationId }
     const order = await bodyOf(api.POST("/api/reseller/topup", { body })).catch((error: unknown) => {
       const isUnavailable = error instanceof Problem && error.code === UNAVAILABLE
-      if (isUnavailable || !mayBeExecuted(error, before?.operationId === operationId)) forgetTopUp()
+      if (isUnavailable || !mayBeExecuted(error, before?.operationId === operationId)) forgetTopUp(operationId)
       setUnknown(pendingTopUp())
       throw error
     })
-    forgetTopUp()
-    go(topUpPath(order.id))
+    forgetTopUp(operationId)
+    if (isCurrent()) go(topUpPath(order.id))
   })
   const isRepeat =
     unknown?.request.method === method &&
@@ -122,7 +122,7 @@ export const NewTopUp = () => {
   const issue = malformed ? texts.amountIssues[isRupiah(method) ? "rupiah" : "dollars"] : refusedAmount
   return (
     <Page title={texts.create} back={{ path: pathOf("topUps"), text: shell.pages.topUps }} narrow>
-      <Form onSubmit={() => create.run()} class="form card">
+      <Form onSubmit={() => create.run(undefined)} class="form card">
         <fieldset class="methods">
           <legend>{texts.method}</legend>
           {methods.map((each) => (
@@ -134,7 +134,8 @@ export const NewTopUp = () => {
                 checked={each === method}
                 onChange={() => {
                   if (isRupiah(each) !== isRupiah(method)) setTyped("")
-                  create.forget()
+                  // A request that runs still decides whether its order exists.
+                  if (!create.running) create.forget()
                   setMalformed(false)
                   setMethod(each)
                 }}
