@@ -18,21 +18,30 @@ const credential = (): string | undefined => {
 }
 
 /**
+ * Ends the session if the gateway refuses its credential. The refusal of an earlier credential, which can arrive late,
+ * does not end the session that was opened meanwhile.
+ */
+const endIfRefused = (response: Response, sent: string | undefined): void => {
+  if (response.status === 401 && sent !== undefined && sent === credential()) closeSession("expired")
+}
+
+/**
  * Returns a function that sends a request with a timeout. A request that gets no response fails with the code
  * `no_response`, unless the caller has aborted the request.
  */
 const sendWithin =
   (timeoutMillis: number) =>
   async (request: Request): Promise<Response> => {
-    const sent = credential()
-    if (sent !== undefined && !request.headers.has("authorization"))
-      request.headers.set("authorization", `Bearer ${sent}`)
+    const sent = request.headers.has("authorization") ? undefined : credential()
+    if (sent !== undefined) request.headers.set("authorization", `Bearer ${sent}`)
     try {
-      return await fetch(request, {
+      const response = await fetch(request, {
         signal: AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMillis)]),
         cache: "no-store",
         credentials: "omit"
       })
+      endIfRefused(response, sent)
+      return response
     } catch (error) {
       if (request.signal.aborted) throw error
       throw new Problem(0, NO_RESPONSE, "")
@@ -56,25 +65,20 @@ interface Exchange<A> {
 export const bodyOf = async <A>(exchange: Promise<Exchange<A>>): Promise<NonNullable<A>> => {
   const { data, error, response } = await exchange
   if (response.ok && data !== undefined && data !== null) return data
-  throw refused(response, error)
-}
-
-const refused = (response: Response, body: unknown): Problem => {
-  const problem = problemOf(response, body)
-  const isOfSession = response.url.includes("/api/reseller/auth/login") === false
-  if (problem.status === 401 && isOfSession && $session.get() !== undefined) closeSession("expired")
-  return problem
+  throw problemOf(response, error)
 }
 
 /** Downloads a CSV file of the gateway. The credential is sent in a header, so it is not in a URL that could leak. */
 export const download = async (path: string, query: Readonly<Record<string, string>>): Promise<void> => {
   const parameters = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ""))
-  const headers = { authorization: `Bearer ${credential() ?? ""}` }
+  const sent = credential()
+  const headers = { authorization: `Bearer ${sent ?? ""}` }
   // A file has no maximum length, so the download has no timeout.
   const response = await fetch(`${path}?${parameters}`, { headers, cache: "no-store" }).catch(() => {
     throw new Problem(0, NO_RESPONSE, "")
   })
-  if (!response.ok) throw refused(response, await response.json().catch(() => undefined))
+  endIfRefused(response, sent)
+  if (!response.ok) throw problemOf(response, await response.json().catch(() => undefined))
   const url = URL.createObjectURL(await response.blob())
   const link = document.createElement("a")
   link.href = url
