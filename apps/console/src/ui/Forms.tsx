@@ -48,7 +48,7 @@ export const Field = ({ label, hint, error, type = "text", onInput, ...input }: 
         </p>
       )}
       {error !== undefined && (
-        <p class="error" id={`${id}-error`}>
+        <p class="error" id={`${id}-error`} role="alert">
           {error}
         </p>
       )}

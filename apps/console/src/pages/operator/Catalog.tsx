@@ -13,6 +13,7 @@ import { Empty } from "../../ui/Notices.tsx"
 import { Card, Page } from "../../ui/Page.tsx"
 import { ApplyCatalog } from "./ApplyCatalog.tsx"
 import { LoadingPage } from "./LoadingPage.tsx"
+import { OperatorProblem } from "./Problems.tsx"
 
 type Model = StoredCatalog["models"][number]
 
@@ -140,6 +141,7 @@ export const Catalog = () => {
   )
   return (
     <Page title={texts.title} intro={texts.version(format.count(data.version))} back={back} actions={download}>
+      <OperatorProblem problem={catalog.problem} retry={catalog.reload} />
       <Card title={texts.models}>
         {data.models.length === 0 ? (
           <Empty title={texts.none}>

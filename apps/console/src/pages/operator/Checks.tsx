@@ -70,6 +70,7 @@ const Audit = () => {
   return (
     <Card title={texts.audit}>
       <div class="stack">
+        {last.data !== undefined && <OperatorProblem problem={last.problem} retry={last.reload} />}
         {last.data === undefined ? (
           <Loading problem={last.problem} retry={last.reload} />
         ) : last.data.audit === null ? (

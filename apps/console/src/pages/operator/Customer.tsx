@@ -18,6 +18,7 @@ import { UsageRow } from "../../ui/UsageRow.tsx"
 import { BookingForm } from "./BookingForm.tsx"
 import { KeysCard } from "./KeysCard.tsx"
 import { LoadingPage } from "./LoadingPage.tsx"
+import { OperatorProblem } from "./Problems.tsx"
 
 const DAYS_SHOWN = 30
 
@@ -82,6 +83,7 @@ export const Customer = ({ id }: PageProps) => {
   if (data === undefined) return <LoadingPage title={texts.one} back={back} loaded={customer} />
   return (
     <Page title={data.email} back={back}>
+      <OperatorProblem problem={customer.problem} retry={customer.reload} />
       <div class="columns">
         <Card
           title={texts.balances}

@@ -10,7 +10,7 @@ import { useFormat } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { useOperatorTexts } from "../../i18n/OperatorTexts.ts"
 import { operatorPath, pathOf } from "../../routes/Routes.ts"
-import { Loading } from "../../ui/Notices.tsx"
+import { Loading, ProblemNotice } from "../../ui/Notices.tsx"
 import { Card, Page } from "../../ui/Page.tsx"
 import { useDecision } from "./Decision.tsx"
 import { countHolds, type HoldCount } from "./HoldCounts.ts"
@@ -40,6 +40,7 @@ const Queue = <A,>({ title, none, allPath, read, round, row }: QueueProps<A>) =>
   )
   return (
     <Card title={title} aside={all}>
+      {list.data !== undefined && <ProblemNotice problem={list.problem} retry={list.reload} />}
       {list.data === undefined ? (
         <Loading problem={list.problem} retry={list.reload} />
       ) : list.data.data.length === 0 ? (

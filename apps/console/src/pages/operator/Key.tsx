@@ -14,6 +14,7 @@ import { Card, Page } from "../../ui/Page.tsx"
 import { useDecision } from "./Decision.tsx"
 import { KeyLimits } from "./KeyLimits.tsx"
 import { LoadingPage } from "./LoadingPage.tsx"
+import { OperatorProblem } from "./Problems.tsx"
 
 const Used = ({ status }: { readonly status: KeyStatus }) => {
   const { keys: texts } = useOperatorTexts()
@@ -67,6 +68,7 @@ export const Key = ({ id }: PageProps) => {
     })
   return (
     <Page title={data.name} back={{ path: operatorPath("operatorCustomer", data.user_id), text: texts.customer }}>
+      <OperatorProblem problem={key.problem} retry={key.reload} />
       <div class="columns">
         <Card
           title={texts.details}

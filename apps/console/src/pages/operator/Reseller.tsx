@@ -19,6 +19,7 @@ import { BookingForm } from "./BookingForm.tsx"
 import { useDecision } from "./Decision.tsx"
 import { KeysCard } from "./KeysCard.tsx"
 import { LoadingPage } from "./LoadingPage.tsx"
+import { OperatorProblem } from "./Problems.tsx"
 import { movesOf, useReview } from "./ResellerReview.ts"
 import { ResellerBadge } from "./Resellers.tsx"
 
@@ -134,6 +135,7 @@ export const Reseller = ({ id }: PageProps) => {
   if (data === undefined) return <LoadingPage title={texts.one} back={back} loaded={reseller} />
   return (
     <Page title={data.name} back={back}>
+      <OperatorProblem problem={reseller.problem} retry={reseller.reload} />
       <div class="columns">
         <Card title={texts.details} aside={<ResellerBadge status={data.status} />}>
           <Facts

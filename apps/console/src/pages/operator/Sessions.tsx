@@ -12,6 +12,7 @@ import { pathOf } from "../../routes/Routes.ts"
 import { Card, Page } from "../../ui/Page.tsx"
 import { useDecision } from "./Decision.tsx"
 import { LoadingPage } from "./LoadingPage.tsx"
+import { OperatorProblem } from "./Problems.tsx"
 
 const badges = { waiting: "info", open: "good", ended: "", expired: "" } as const
 
@@ -37,6 +38,7 @@ export const Sessions = () => {
     })
   return (
     <Page title={texts.title} intro={texts.intro} back={back}>
+      <OperatorProblem problem={sessions.problem} retry={sessions.reload} />
       <Card title={texts.list}>
         <ul class="rows">
           {sessions.data.sessions.map((session) => (

@@ -8,7 +8,7 @@ import { useFormat } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { pathOf, topUpPath } from "../../routes/Routes.ts"
 import { Download } from "../../ui/Download.tsx"
-import { Empty, Loading } from "../../ui/Notices.tsx"
+import { Empty, Loading, ProblemNotice } from "../../ui/Notices.tsx"
 import { Card, Page } from "../../ui/Page.tsx"
 import { OrderBadge } from "./OrderStatus.tsx"
 
@@ -40,6 +40,7 @@ export const TopUps = () => {
     }
     return (
       <>
+        <ProblemNotice problem={orders.problem} retry={orders.reload} />
         <ul class="rows">
           {topups.map((order) => (
             <li key={order.id}>
