@@ -2,7 +2,7 @@
  * Mints a tier to a customer in three steps: choose, confirm, done. The customer is created if it does not exist yet.
  */
 import { useStore } from "@nanostores/preact"
-import { useState } from "preact/hooks"
+import { useEffect, useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"
 import { useAction, useLoaded } from "../../api/Loaded.ts"
 import { Problem } from "../../api/Problem.ts"
@@ -10,7 +10,7 @@ import { readCustomers, readQuota, readTiers, type Tier } from "../../api/Resell
 import { useFormat } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { $router } from "../../routes/Routes.ts"
-import { $pendingMint, prepareMint } from "../../state/PendingMint.ts"
+import { $pendingMint, forgetMint, prepareMint } from "../../state/PendingMint.ts"
 import { Field, Form, Submit } from "../../ui/Forms.tsx"
 import { Empty, Loading, Notice, ProblemNotice } from "../../ui/Notices.tsx"
 import { Page } from "../../ui/Page.tsx"
@@ -111,10 +111,15 @@ const Choose = ({ tiers, quota }: ChooseProps) => {
 export const Mint = () => {
   const { mint, shell } = useTexts()
   const pending = useStore($pendingMint)
+  const wanted = useStore($router)?.search.email?.toLowerCase()
   const [done, setDone] = useState<Minted>()
   const [round, setRound] = useState(0)
   const tiers = useLoaded(readTiers, [])
   const quota = useLoaded(readQuota, [round, pending?.operationId])
+  // The link that opened this page can name another customer than the mint that was prepared earlier, but not sent.
+  useEffect(() => {
+    if (pending?.isSent === false && wanted !== undefined && wanted !== pending.email) forgetMint()
+  }, [])
   const finish = (minted: Minted) => {
     setDone(minted)
     setRound((count) => count + 1)
@@ -131,7 +136,7 @@ export const Mint = () => {
     <Page title={shell.pages.mint} intro={mint.intro}>
       <div class="columns">
         <div>{content()}</div>
-        <MintHistory round={round} />
+        <MintHistory round={`${round} ${pending?.operationId}`} />
       </div>
     </Page>
   )

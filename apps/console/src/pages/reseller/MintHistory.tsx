@@ -12,8 +12,8 @@ import { RowList } from "../../ui/RowList.tsx"
 
 const PAGE_SIZE = 10
 
-/** The list is read again after each mint, which changes `round`. */
-export const MintHistory = ({ round }: { readonly round: number }) => {
+/** The list is read again when `round` changes, which each mint does. */
+export const MintHistory = ({ round }: { readonly round: string }) => {
   const { mint } = useTexts()
   const format = useFormat()
   const mints = usePages(
