@@ -1,7 +1,17 @@
 import { afterEach, describe, expect, it, vi } from "vitest"
+import { $waiting } from "../../apps/console/src/state/ReturnPath.ts"
 import { $session, $sessionEnd, closeSession, openSession } from "../../apps/console/src/state/Session.ts"
 
 vi.stubGlobal("sessionStorage", { getItem: () => null, setItem: () => {}, removeItem: () => {}, clear: () => {} })
+
+describe("the password of an account that waits for its review", () => {
+  it("is forgotten when any session opens", () => {
+    $waiting.set({ email: "a@b.example", password: "correct horse battery" })
+    openSession({ kind: "customer", key: "tg_x" })
+    expect($waiting.get()).toBeUndefined()
+    closeSession()
+  })
+})
 
 describe("the end of a session", () => {
   afterEach(() => closeSession())

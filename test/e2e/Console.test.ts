@@ -501,6 +501,8 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
       await reseller.fill({ password: PASSWORD, newPassword: NEW_PASSWORD })
       await reseller.submit()
       await reseller.sees(t.account.passwordChanged)
+      for (const field of ["password", "newPassword"])
+        expect(await reseller.page.inputValue(`main input[name="${field}"]`)).toBe("")
       await reseller.follow("/console/home")
       await reseller.sees(format.usd(51_000_123))
       expect(await reseller.faults()).toEqual([])

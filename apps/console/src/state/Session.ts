@@ -4,6 +4,7 @@
  * (docs/adr/0013-console.md).
  */
 import { atom } from "nanostores"
+import { $waiting } from "./ReturnPath.ts"
 
 export interface Reseller {
   readonly id: string
@@ -40,6 +41,7 @@ export const $hasLeft = atom(false)
 export const openSession = (session: Session): void => {
   sessionStorage.setItem(STORED_AS, JSON.stringify(session))
   $sessionEnd.set(undefined)
+  $waiting.set(undefined)
   $session.set(session)
 }
 

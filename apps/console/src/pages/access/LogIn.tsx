@@ -18,7 +18,6 @@ import { Page } from "../../ui/Page.tsx"
 /** Opens a session, or throws the refusal. */
 export const logIn = async (credentials: Credentials): Promise<void> => {
   const { token, reseller } = await bodyOf(api.POST("/api/reseller/auth/login", { body: { ...credentials } }))
-  $waiting.set(undefined)
   openSession({ kind: "reseller", token, reseller: { id: reseller.id, email: reseller.email, name: reseller.name } })
 }
 

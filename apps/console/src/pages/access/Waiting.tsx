@@ -29,7 +29,10 @@ export const Waiting = () => {
       const status = error instanceof Problem ? inactiveStatusOf(error) : undefined
       if (status === undefined) throw error
       if (status === "pending") setStillWaiting(true)
-      else go(pathOf("logIn"))
+      else {
+        $waiting.set(undefined)
+        go(pathOf("logIn"))
+      }
     }
   })
   return (

@@ -15,19 +15,23 @@ import { Card, Page } from "../../ui/Page.tsx"
 const ChangePassword = () => {
   const { account, access } = useTexts()
   const [done, setDone] = useState(false)
+  const [round, setRound] = useState(0)
   const change = useAction(async ({ password = "", newPassword = "" }: Readonly<Record<string, string>>) => {
     setDone(false)
     const body = { current_password: password, new_password: newPassword }
     const { token, reseller } = await bodyOf(api.POST("/api/reseller/auth/password", { body }))
     openSession({ kind: "reseller", token, reseller: { id: reseller.id, email: reseller.email, name: reseller.name } })
     setDone(true)
+    setRound((count) => count + 1)
   })
   const issue = (path: string) => change.problem?.issueOf(path) !== undefined
   return (
     <Card title={account.password}>
       <p>{account.passwordText}</p>
       <Form onSubmit={change.run}>
+        {/* A new value of `key` empties a field, so that the passwords do not stay in the page. */}
         <Field
+          key={`current ${round}`}
           label={account.currentPassword}
           name="password"
           type="password"
@@ -36,6 +40,7 @@ const ChangePassword = () => {
           error={issue("current_password") ? account.wrongPassword : undefined}
         />
         <Field
+          key={`new ${round}`}
           label={account.newPassword}
           hint={access.passwordHint}
           name="newPassword"
