@@ -57,8 +57,8 @@ export class BodySize {
   /** Number of UTF-8 bytes of all string values except media. Escapes count as the characters that they encode. */
   textBytes = 0
   /**
-   * Number of bytes outside the texts: member names, numbers, `true`, `false`, `null` and punctuation, but no white space.
-   * Each value has {@link PUNCTUATION_BYTES}.
+   * Number of bytes outside the texts: member names, numbers, `true`, `false`, `null` and punctuation, but no white
+   * space. Each value has {@link PUNCTUATION_BYTES}.
    */
   structureBytes = 0
   attachments = 0
