@@ -111,4 +111,11 @@ describe("requests that arrive together", () => {
     await starts.until(5)
     expect(starts.add(address("flood"))).toBe(true)
   })
+
+  it("are not refused when another client sends their IP address as its key", async () => {
+    const starts = new Starts(8)
+    for (let i = 0; i < 4; i++) starts.add(authorized("203.0.113.5"))
+    expect(starts.add(address("203.0.113.5"))).toBe(true)
+    await starts.until(5)
+  })
 })

@@ -65,7 +65,7 @@ export class RequestStarts {
    * share of the places for waiting requests.
    */
   add(party: Party, start: Start): boolean {
-    if (!this.#places.take(party.name)) return false
+    if (!this.#places.take(placeOf(party))) return false
     const lines = party.isAuthorized ? this.#lines.authorized : this.#lines.anonymous
     const line = lines.get(party.name)
     if (line === undefined) lines.set(party.name, { party, starts: [start] })
@@ -110,7 +110,7 @@ export class RequestStarts {
       this.#startedAt = now
       this.#moveBack(line)
       this.#count(line.party, now)
-      this.#places.release(line.party.name)
+      this.#places.release(placeOf(line.party))
     }
     if (this.#lines.authorized.size + this.#lines.anonymous.size > 0) this.#schedule()
     else this.#isScheduled = false
@@ -145,6 +145,12 @@ export class RequestStarts {
     for (const [counted, until] of this.#countedUntil) if (until <= now) this.#countedUntil.delete(counted)
   }
 }
+
+/**
+ * Returns the name under which a party holds waiting places. A client chooses the text of its header, which can be the
+ * IP address of another client. Therefore the name contains the kind of the party.
+ */
+const placeOf = ({ isAuthorized, name }: Party): string => `${isAuthorized ? "key" : "address"} ${name}`
 
 const BUSY_UTILIZATION = 0.5
 const SAMPLE_MILLIS = 50
