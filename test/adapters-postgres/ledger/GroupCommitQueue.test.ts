@@ -725,6 +725,29 @@ describe("the group commit queue", () => {
     expect(await queue.close(20)).toBe(2)
     expect(results).toEqual({ "settle x": "Die", "settle y": "Die" })
   })
+
+  it("gives a settlement one result if its transaction is committed after the flush timeout", async () => {
+    const { queue, transaction } = controlledQueue()
+    const results: Array<string> = []
+    queue.settle(settlement("x"), ({ _tag }) => results.push(_tag))
+    const { commit } = await transaction(0)
+    expect(await queue.close(20)).toBe(1)
+    commit()
+    await new Promise(setImmediate)
+    expect(results).toEqual(["Failure"])
+  })
+
+  it("counts only the unwritten half of a bisected batch at the flush timeout", async () => {
+    const { queue, transaction, settle } = controlledQueue()
+    const results: Array<string> = []
+    queue.settle(settlement("x"), ({ _tag }) => results.push(_tag))
+    settle("y")
+    ;(await transaction(0)).fail(new Error("the database rejects a row"))
+    ;(await transaction(1)).commit()
+    expect((await transaction(2)).ids).toEqual(["settle y"])
+    expect(await queue.close(20)).toBe(1)
+    expect(results).toEqual(["Success"])
+  })
 })
 
 it("an overloaded queue refuses an admission with a retry delay of one second", () => {

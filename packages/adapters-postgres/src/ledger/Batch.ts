@@ -99,6 +99,8 @@ export interface WaitingExtension<T extends WorkTypes> extends ExtensionEntry<T>
 export interface WaitingSettlement<T extends WorkTypes> extends SettlementEntry<T> {
   maybeCommitted: T["settled"] | undefined
   readonly callback: ((result: SettlementResult<T>) => void) | undefined
+  /** Whether the settlement was written, was rejected, or was unwritten when the queue stopped. */
+  isEnded: boolean
 }
 
 export type Batch<T extends WorkTypes> = Requests<WaitingSettlement<T>, WaitingExtension<T>, WaitingAdmission<T>>
@@ -171,6 +173,16 @@ export const reply = <Result>(waiting: Refusable<Result>, result: Result): boole
   return callback !== undefined
 }
 
+/** Passes the first result to the callback, if there is one, and ignores later results. */
+export const endSettlement = <T extends WorkTypes>(
+  waiting: WaitingSettlement<T>,
+  result: SettlementResult<T>
+): void => {
+  if (waiting.isEnded) return
+  waiting.isEnded = true
+  waiting.callback?.(result)
+}
+
 /** Returns whether the callback was not called yet. */
 export const isWaiting = ({ callback }: Refusable<never>): boolean => callback !== undefined
 
@@ -205,7 +217,12 @@ export const withoutRefused = <T extends WorkTypes>({ release }: WorkKind<T>, ba
   if (extensions.every(isWaiting) && admissions.every(isWaiting)) return batch
   const released = admissions
     .filter((waiting) => !isWaiting(waiting) && waiting.maybeCommitted)
-    .map(({ admission }) => ({ request: release(admission), maybeCommitted: undefined, callback: undefined }))
+    .map(({ admission }) => ({
+      request: release(admission),
+      maybeCommitted: undefined,
+      callback: undefined,
+      isEnded: false
+    }))
   return {
     settlements: [...settlements, ...released],
     extensions: extensions.filter(isWaiting),
@@ -220,9 +237,9 @@ export const reject = <T extends WorkTypes>(
   error: unknown,
   report: (event: QueueEvent) => void
 ): void => {
-  for (const { request, callback } of settlements) {
-    report({ _tag: "SettlementRejected", admission: request.admission, error })
-    callback?.(Exit.die(error))
+  for (const waiting of settlements) {
+    report({ _tag: "SettlementRejected", admission: waiting.request.admission, error })
+    endSettlement(waiting, Exit.die(error))
   }
   for (const waiting of extensions) {
     report({ _tag: "ExtensionRejected", admission: waiting.request.admission, error })
@@ -244,7 +261,7 @@ export const complete = <T extends WorkTypes>(
   { settled, extended, admitted }: Outcome<T>,
   release: (admission: T["admission"]) => void
 ): void => {
-  for (const [i, { callback }] of settlements.entries()) callback?.(Exit.succeed(settled[i]))
+  for (const [i, waiting] of settlements.entries()) endSettlement(waiting, Exit.succeed(settled[i]))
   // If the extension was already refused, nothing has to be undone: the hold has grown, and the settlement of the
   // inference request releases it.
   for (const [i, waiting] of extensions.entries()) reply(waiting, Exit.succeed(extended[i]))

@@ -25,6 +25,7 @@ import {
   complete,
   EMPTY,
   type ExtensionResult,
+  endSettlement,
   halves,
   type Outcome,
   OVERLOADED,
@@ -156,7 +157,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
 
   /**
    * Refuses admissions and extensions, and waits up to `flushMillis` until all settlements are written. Returns the
-   * number of unwritten settlements.
+   * number of unwritten settlements. A settlement counts as unwritten while its transaction runs.
    */
   async close(flushMillis: number): Promise<number> {
     this.#open = false
@@ -173,12 +174,9 @@ export class GroupCommitQueue<T extends WorkTypes> {
       })
     }
     this.#stopped = true
-    const left = new Set([
-      ...this.#batch.settlements,
-      ...this.#waiting.clear().settlements,
-      ...this.#contended.settlements
-    ])
-    for (const { callback } of left) callback?.(STOPPED)
+    const queued = [this.#batch, this.#waiting.clear(), this.#contended].flatMap(({ settlements }) => settlements)
+    const left = new Set(queued.filter(({ isEnded }) => !isEnded))
+    for (const waiting of left) endSettlement(waiting, STOPPED)
     return left.size
   }
 
@@ -197,7 +195,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
       callback?.(STOPPED)
       return false
     }
-    const entry = { request, maybeCommitted: undefined, callback }
+    const entry = { request, maybeCommitted: undefined, callback, isEnded: false }
     const waiting = this.#waitingOf(request.admission.principal.userId)
     if (waiting === this.#contended) waiting.add({ ...EMPTY, settlements: [entry] })
     else this.#waiting.settlements.push(entry)
