@@ -4,7 +4,7 @@ import { AmountRejected, type PaymentProvider, ProviderUnavailable } from "@toll
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import { anomaliesOf, excessUsdMicroOf, OrderId, orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
-import { Deferred, Effect, Exit, Fiber, TestClock } from "effect"
+import { Deferred, Effect, Exit, Fiber, Option, TestClock } from "effect"
 import { anOrder, aReseller } from "../../support/resellers.ts"
 import { anObservation, anOpening, TopUpFixture } from "./TopUpFixture.ts"
 
@@ -464,6 +464,24 @@ describe("the opening of a payment", () => {
         yield* Fiber.interruptFork(call)
         yield* TestClock.adjust("2 seconds")
         expect(fixture.orders.get(stored.id)?.order.status).toBe("pending")
+      })
+    )
+  )
+
+  it.effect("keeps the request of a disconnected client in progress only until the draft is stored", () =>
+    withAnOrder((fixture) =>
+      Effect.gen(function* () {
+        fixture.opening = Effect.never
+        const storing = Effect.delay(Effect.succeed(draft(fixture)), "2 seconds")
+        const { open } = yield* OrderPayments
+        const call = yield* Effect.fork(open(fixture.provider(), aReseller(), storing))
+        yield* TestClock.adjust("1 seconds")
+        yield* Fiber.interruptFork(call)
+        yield* TestClock.adjust("900 millis")
+        expect(Option.isNone(yield* Fiber.poll(call))).toBe(true)
+        yield* TestClock.adjust("100 millis")
+        expect(Option.isSome(yield* Fiber.poll(call))).toBe(true)
+        expect(fixture.log).toEqual(["open"])
       })
     )
   )

@@ -190,21 +190,22 @@ export const layer: Layer.Layer<OrderPayments, never, Ports> = Layer.scoped(
       })
 
     return {
+      // A client that disconnects while the draft is stored would otherwise leave the draft unopened. Its request stays in
+      // progress until the draft is stored, so the limit of the requests in progress also limits these drafts.
       open: (provider, { id: resellerId, name, email }, draft) =>
-        Effect.gen(function* () {
-          const shares = openingShares.get(provider.label)
-          if (shares === undefined || shares.isFullFor(resellerId)) return yield* unavailable()
-          const stored = yield* draft
-          const refused = Effect.zipRight(
-            orders.abandon(stored.id, "too many payments are being opened"),
-            unavailable()
-          )
-          const opening = openPayment(provider, stored, { name, email })
-          return yield* openings.run(stored.id, () => withinShare(shares, resellerId, opening, refused), refused)
-        }).pipe(
-          // Without this fiber, a client that disconnects during the commit of the draft would leave the draft unopened.
-          Effect.forkIn(scope),
-          Effect.flatMap(Fiber.join)
+        Effect.uninterruptibleMask((restore) =>
+          Effect.gen(function* () {
+            const shares = openingShares.get(provider.label)
+            if (shares === undefined || shares.isFullFor(resellerId)) return yield* unavailable()
+            const stored = yield* draft
+            const refused = Effect.zipRight(
+              orders.abandon(stored.id, "too many payments are being opened"),
+              unavailable()
+            )
+            const opening = openPayment(provider, stored, { name, email })
+            const opened = openings.run(stored.id, () => withinShare(shares, resellerId, opening, refused), refused)
+            return yield* restore(Fiber.join(yield* Effect.forkIn(Effect.interruptible(opened), scope)))
+          })
         ),
 
       awaitOpening: (earlier) => {
