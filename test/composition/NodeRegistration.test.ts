@@ -12,7 +12,7 @@ import * as TestDatabase from "../support/TestDatabase.ts"
 const SECRET = "a secret for tests only, longer than the minimum"
 
 describe("a server", () => {
-  it.scopedLive("does not start after an incompatible migration before its registration", () =>
+  it.scopedLive("does not start if an incompatible migration is applied just before its registration", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       // The trigger simulates a migration between the first check of the schema and the registration.

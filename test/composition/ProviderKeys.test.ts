@@ -15,6 +15,9 @@ describe("the API key of a provider", () => {
     expect(valueOf("OPENAI_API_KEY")).toBe("sk-1")
     expect(keys("OPENAI_API_KEY")).toBe(keys("OPENAI_API_KEY"))
     expect(valueOf("SIMULATOR_API_KEY")).toBe("simulated")
+  })
+
+  it("is undefined if the variable is empty or missing", () => {
     expect(["EMPTY", "MISSING", "constructor", "__proto__"].map(valueOf)).toEqual(Array(4).fill(undefined))
   })
 

@@ -29,7 +29,7 @@ describe("a local secret", () => {
     })
   )
 
-  it.effect("is not shown in JSON", () =>
+  it.effect("is shown neither in JSON nor as a string", () =>
     Effect.gen(function* () {
       const secret = yield* readOrCreate(directory, "key-pepper")
       expect(JSON.stringify({ secret, text: String(secret) })).not.toContain(Redacted.value(secret))

@@ -174,6 +174,7 @@ const faultsOf = ({ client, server, play }: Call, row: SettlementRow): ReadonlyA
   const received = BigInt(client.deltas.length)
   const faults: Array<string> = []
   if (row.charged_output > received) faults.push("charged for more than the client received")
+  if (row.charged_input > BigInt(PROMPT_TOKENS)) faults.push("charged for more than the reported prompt")
   if (received === 0n && row.cost_pico > 0n) faults.push("charged although the client received nothing")
   if (row.charged_output < (checkpointed.get(client.requestId) ?? 0n)) faults.push("charged less than its checkpoint")
 

@@ -89,6 +89,7 @@ const faults = {
     gateway.upstream.always(asPlayed(finish))
     const spanning = Array.from({ length: 5 }, () => open({ deltas: 10_000, everyMillis: 20 }))
     await Promise.all(spanning.map((client) => client.received(1)))
+    expect(spanning.map(({ status }) => status)).toEqual(spanning.map(() => 200))
     await stopPostgres()
     await sleep(1_500 * DEAD_AFTER_SECONDS)
     await startPostgres()

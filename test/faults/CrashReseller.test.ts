@@ -2,7 +2,7 @@
  * Kills servers while resellers create orders, pay, mint and create keys. The last killed server has received the webhook
  * of a payment, and has not recorded the payment yet.
  *
- * KILLS sets the number of servers that are killed, with the last one (default 4).
+ * KILLS sets the number of servers that are killed, including the last one (default 4).
  */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"

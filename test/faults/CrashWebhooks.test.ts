@@ -23,7 +23,7 @@ const acquired = <A>(acquire: () => Promise<A>, release: (resource: A) => unknow
     )
   )
 
-it("an event whose server is killed is delivered by the next server", async () => {
+it("the next server delivers the event that a killed server was sending", async () => {
   const received: Array<{ readonly id: unknown; readonly response: ServerResponse }> = []
   const receiver = await acquired(
     async () => {

@@ -128,7 +128,8 @@ describe.concurrent("while the database", { timeout: 120_000 }, () => {
     const clientOf = (apiKey: string) =>
       new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey, maxRetries: 0, timeout: REFUSAL_TIMEOUT_MILLIS })
     const client = clientOf(gateway.key)
-    const stranger = await gateway.newCustomer(1_000n)
+    // No request of this customer has been sent, so neither its key nor its balance is cached.
+    const uncached = await gateway.newCustomer(1_000n)
     const revoked = await revokedKey(gateway)
     const probe = async (path: string) => (await fetch(`${gateway.url}${path}`)).status
 
@@ -158,8 +159,8 @@ describe.concurrent("while the database", { timeout: 120_000 }, () => {
     const refusals = await Promise.all([
       refusalOf(client.chat.completions.create(request)),
       refusalOf(client.chat.completions.create({ ...request, messages: long, stream: true })),
-      refusalOf(clientOf(stranger.key).chat.completions.create(request)),
-      refusalOf(clientOf(stranger.key).models.list().then()),
+      refusalOf(clientOf(uncached.key).chat.completions.create(request)),
+      refusalOf(clientOf(uncached.key).models.list().then()),
       // Without the database the gateway cannot read that this key is revoked, so the refusal is the same.
       refusalOf(clientOf(revoked).chat.completions.create(request))
     ])
@@ -185,8 +186,8 @@ describe.concurrent("while the database", { timeout: 120_000 }, () => {
     await until(async () => (await probe("/readyz")) === 200)
     upstream.next(json(completion({ content: [" hello"], usage: usage(7, 1) })))
     expect((await refusalOf(clientOf(revoked).chat.completions.create(request))).code).toBe("invalid_api_key")
-    expect((await clientOf(stranger.key).chat.completions.create(request)).choices).toHaveLength(1)
-    expect(await gateway.balanceUsdMicro(stranger)).toBe(1_000n - 9n)
+    expect((await clientOf(uncached.key).chat.completions.create(request)).choices).toHaveLength(1)
+    expect(await gateway.balanceUsdMicro(uncached)).toBe(1_000n - 9n)
     await close()
   })
 
@@ -194,7 +195,7 @@ describe.concurrent("while the database", { timeout: 120_000 }, () => {
     ["refuses connections", closedDatabase],
     ["closes its connections", brokenCable((cable) => cable.cut())],
     ["does not respond", brokenCable((cable) => cable.freeze())]
-  ])("%s, routes of resellers and operators return 503 overloaded", async (_, start) => {
+  ])("%s, requests other than inference requests receive 503 overloaded", async (_, start) => {
     const { gateway, makeUnavailable, makeAvailable, close } = await start()
     const { reseller, session } = await tokensOf(gateway)
     const send = async (path: string, token: string, body?: object) => {

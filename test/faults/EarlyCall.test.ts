@@ -1,5 +1,6 @@
 /**
- * Freezes the connection of a server to its database. A request is then sent before its hold is durable.
+ * Freezes the connection of a server to its database. The server has cached a customer with an ample balance, and
+ * therefore sends a request of this customer to the upstream before the hold is durable.
  *
  * KILLS sets the number of servers that are killed (default 3).
  */
@@ -9,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { Cable } from "../adapters-postgres/client/Cable.ts"
 import { ServerProcess } from "../support/ServerProcess.ts"
 import { StreamClient } from "../support/StreamClient.ts"
-import { type Customer, TestGateway } from "../support/TestGateway.ts"
+import { type Customer, TestGateway, until } from "../support/TestGateway.ts"
 import { asPlayed, PROMPT_TOKENS } from "../support/upstream/Play.ts"
 
 const KILLS = Number(process.env.KILLS ?? 3)
@@ -71,7 +72,7 @@ describe("a server with a frozen database", () => {
   })
 
   it(
-    `leaves no charge when it is killed, ${KILLS} times`,
+    `charges nothing when it is killed before the hold is durable, ${KILLS} times`,
     async () => {
       for (let kill = 0; kill < KILLS; kill++) {
         const server = await startServer()
@@ -85,9 +86,13 @@ describe("a server with a frozen database", () => {
         await sleep(20)
         await server.kill()
         expect(await client.over).toBe("unanswered")
-        // The statement that writes the hold is in the cable. The database receives it after the death of the server.
+        // The statement that writes the hold is in the cable. The database receives it after the death of the server,
+        // and the observer then settles the request.
         cable.mend()
-        await observer.settled()
+        const endings = async () =>
+          await observer.query("SELECT ending FROM settlement WHERE user_id = $1 ORDER BY held_at", [customer.userId])
+        await until(async () => (await endings()).length === 2)
+        expect(await endings()).toEqual([{ ending: "complete" }, { ending: "failed" }])
         expect(await observer.balanceUsdMicro(customer)).toBe(balance)
       }
     },

@@ -4,11 +4,11 @@ import { ServerProcess } from "../support/ServerProcess.ts"
 import { type Customer, TestGateway, until } from "../support/TestGateway.ts"
 import { json, script, signal, silence, until as untilFired } from "../support/upstream/Script.ts"
 
-/** The first bytes of a PNG file. This test does not check the content of images. */
+/** The first bytes of a PNG file. These tests do not check the content of images. */
 const PICTURE = Buffer.from("89504e470d0a1a0a", "hex").toString("base64")
 const RESPONSE = { data: [{ b64_json: PICTURE }], usage: { input_tokens: 10, output_tokens: 45, total_tokens: 55 } }
-const COST = 10n + 2n * 45n
-const CREDIT = 1_000n
+const COST_USD_MICRO = 10n + 2n * 45n
+const CREDIT_USD_MICRO = 1_000n
 
 let observer: TestGateway
 let servers: ReadonlyArray<ServerProcess>
@@ -64,7 +64,7 @@ const statesOf = ({ userId }: Customer) =>
 
 describe("image requests of one customer on two servers", () => {
   it("run one at a time", async () => {
-    const customer = await observer.newCustomer(CREDIT)
+    const customer = await observer.newCustomer(CREDIT_USD_MICRO)
     const mayRespond = signal()
     const upstreamScript = json(RESPONSE)
     observer.upstream.next(script({ ...upstreamScript, steps: [untilFired(mayRespond), ...upstreamScript.steps] }))
@@ -77,20 +77,20 @@ describe("image requests of one customer on two servers", () => {
     await until(() => received.length === 99)
     mayRespond.fire()
     expect(tally(await Promise.all(calls))).toEqual({ 200: 1, image_concurrency_limit: 99 })
-    expect(await observer.balanceUsdMicro(customer)).toBe(CREDIT - COST)
+    expect(await observer.balanceUsdMicro(customer)).toBe(CREDIT_USD_MICRO - COST_USD_MICRO)
   })
 
   it("run once per idempotency key", async () => {
-    const customer = await observer.newCustomer(CREDIT)
+    const customer = await observer.newCustomer(CREDIT_USD_MICRO)
     observer.upstream.next(json(RESPONSE))
     const calls = Array.from({ length: 50 }, (_, nth) => generate(nth, customer, { "Idempotency-Key": "order-17" }))
     expect(tally(await Promise.all(calls))).toEqual({ 200: 1, idempotency_key_reused: 49 })
-    expect(await observer.balanceUsdMicro(customer)).toBe(CREDIT - COST)
+    expect(await observer.balanceUsdMicro(customer)).toBe(CREDIT_USD_MICRO - COST_USD_MICRO)
     expect(await statesOf(customer)).toEqual([{ state: "settled", reason: null }])
   })
 
   it("cost nothing when their server is killed", async () => {
-    const customer = await observer.newCustomer(CREDIT)
+    const customer = await observer.newCustomer(CREDIT_USD_MICRO)
     const requestsBefore = observer.upstream.requests.length
     observer.upstream.next(silence)
     const cutRequest = generate(0, customer, { "Idempotency-Key": "killed" }).catch(() => "cut")
@@ -100,7 +100,7 @@ describe("image requests of one customer on two servers", () => {
     expect(await generate(1, customer)).toEqual({ status: 429, code: "image_concurrency_limit" })
 
     // The hold is released when the server counts as dead; the lease expires later.
-    await until(async () => (await observer.balances(customer)).paygPico === CREDIT * 1_000_000n)
+    await until(async () => (await observer.balances(customer)).paygPico === CREDIT_USD_MICRO * 1_000_000n)
     await observer.settled()
     expect(await statesOf(customer)).toEqual([{ state: "running", reason: null }])
     await observer.query(
@@ -116,7 +116,7 @@ describe("image requests of one customer on two servers", () => {
     expect(await generate(1, customer, { "Idempotency-Key": "killed" })).toMatchObject({
       code: "idempotency_key_reused"
     })
-    expect(await observer.balanceUsdMicro(customer)).toBe(CREDIT - COST)
+    expect(await observer.balanceUsdMicro(customer)).toBe(CREDIT_USD_MICRO - COST_USD_MICRO)
     expect(await observer.audit()).toEqual([])
   })
 })

@@ -1,5 +1,6 @@
 /**
- * Tests the upstream faults of the fault tables in the messages protocol.
+ * Tests the messages protocol with the upstream faults of the folder `upstream`, and with faults that only this
+ * protocol has.
  */
 import {
   messageDelta,
@@ -43,8 +44,8 @@ const completeStream = (
   )
 
 /**
- * Faults of this protocol only. A valid stream reports the prompt tokens in its first event, and the stop reason and the
- * output tokens in the event before the last.
+ * Faults that only this protocol has. A valid stream reports the prompt tokens in its first event, and the stop reason
+ * and the output tokens in the event before the last.
  */
 const ofMessages: ReadonlyArray<Fault> = [
   streamFault("omits the start event", events.slice(1).map(sent), failure, "nothing"),

@@ -81,19 +81,19 @@ const sum = (amounts: ReadonlyArray<bigint>): bigint => amounts.reduce((all, amo
 describe("a balance at two nodes", () => {
   const play: Play = { deltas: 5 }
 
-  /** Returns the amount held for one request in micro-USD. It reads the hold while such a request is open. */
+  /** Sends a request, and returns the amount that its hold sets aside, in micro-USD. */
   const heldMicro = async (): Promise<bigint> => {
     const proceed = signal()
-    const rich = await a.newCustomer(1_000_000n)
+    const probe = await a.newCustomer(1_000_000n)
     a.upstream.always((request) => {
       const response = asPlayed()(request)
       return { ...response, steps: [() => proceed.fired, ...response.steps] }
     })
-    const sending = send(a, rich, play)
+    const sending = send(a, probe, play)
     let held: bigint | undefined
     await until(async () => {
       const [hold] = await a.query<{ payg_pico: bigint }>("SELECT payg_pico FROM open_request WHERE user_id = $1", [
-        rich.userId
+        probe.userId
       ])
       held = hold?.payg_pico
       return held !== undefined
@@ -126,7 +126,7 @@ describe("a balance at two nodes", () => {
     expect(await a.audit()).toEqual([])
   })
 
-  it("pays a part of the cost of one response", async () => {
+  it("pays only a part of the cost of the last admitted request", async () => {
     const each = await heldMicro()
     const customer = await a.newCustomer(each * 10n + each / 2n)
     const statuses = await race(customer, Number(each) - 2 * play.deltas)
@@ -259,7 +259,7 @@ describe("a live node", () => {
     expect(await a.audit()).toEqual([])
   })
 
-  it("is not declared dead with a seventh of the processor time", async () => {
+  it("does not count as dead while it gets a seventh of the processor time", async () => {
     const settings = { NODE_DEAD_AFTER_SECONDS: "2" }
     const sweeper = await TestGateway.start({ beside: a, settings })
     const starved = await ServerProcess.beside(a, settings)
@@ -283,7 +283,7 @@ describe("a live node", () => {
     await sweeper.stop()
   })
 
-  it("is not declared dead when event loops block and clocks jump", async () => {
+  it("does not count as dead when event loops block and clocks jump", async () => {
     const settings = { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS }
     const nodes = await Promise.all([1, 2].map(() => TestGateway.start({ beside: a, settings })))
     a.upstream.always(asPlayed())

@@ -1,5 +1,6 @@
 /**
- * Tests the upstream faults of the fault tables in the responses protocol.
+ * Tests the responses protocol with the upstream faults of the folder `upstream`, and with faults that only this
+ * protocol has.
  */
 import { sent, type WireEvent } from "../support/upstream/MessagesWire.ts"
 import { begun, response, responsesUsage } from "../support/upstream/ResponsesWire.ts"
@@ -43,7 +44,7 @@ const withoutContent = (upstream: string, body: object, expected: ExpectedResult
     charge: "nothing"
   }))
 
-/** Faults of this protocol only. The final event of a stream repeats the whole response and reports the usage. */
+/** Faults that only this protocol has. The final event of a stream repeats the whole response and reports the usage. */
 const ofResponses: ReadonlyArray<Fault> = [
   streamFault("omits its final event", unfinished.map(sent), brokenAfter(DELIVERED_TEXT), "delivered content"),
   streamFault(

@@ -76,14 +76,14 @@ describe.each(["streams", "whole responses"] as const)("25 parallel %s with prev
   }
   const costPico = PROMPT_TOKENS * 1_000_000n + 8_000_000n
 
-  it("are served once from a balance of 0.05 USD", async () => {
+  it("are refused except one if the balance is 0.05 USD", async () => {
     const { rows, charged, writtenOff, refused } = await run(50_000n, 1)
     expect([rows.length, refused]).toEqual([1, REQUESTS - 1])
     expect(charged).toBe(50_000n * PICO_PER_USD_MICRO)
     expect(writtenOff).toBe(costPico - charged)
   })
 
-  it("are served as far as a balance of 0.6 USD covers them", async () => {
+  it("are served as far as a balance of 0.6 USD covers their holds", async () => {
     const { rows, charged, writtenOff, refused } = await run(600_000n, 2)
     expect([rows.length, refused]).toEqual([2, REQUESTS - 2])
     expect([charged, writtenOff]).toEqual([2n * costPico, 0n])

@@ -1,5 +1,5 @@
 /**
- * Tests the upstream faults of the fault tables in the chat protocol.
+ * Tests the chat protocol with the upstream faults of the folder `upstream`.
  */
 
 import { faultSuite } from "./upstream/FaultSuite.ts"

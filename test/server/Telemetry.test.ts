@@ -64,7 +64,7 @@ describe("a log entry", () => {
     ["info", Effect.logDebug, 0],
     ["debug", Effect.logDebug, 1],
     ["none", Effect.logFatal, 0]
-  ] as const)("is written if its level is LOG_LEVEL or higher: %s", ([level, log, count]) =>
+  ] as const)("is written only if its level is LOG_LEVEL or higher: %s", ([level, log, count]) =>
     Effect.gen(function* () {
       expect(yield* logged("a", { LOG_LEVEL: level }, log)).toHaveLength(count)
     })

@@ -10,7 +10,7 @@ const metricsOf = (requests: number): Promise<ProcessMetrics> => {
   return registry.getMetricsAsJSON()
 }
 
-/** A worker with this number of requests. Its metrics are read when `ready` completes. */
+/** A worker with this number of requests. A read of its metrics succeeds as soon as `ready` is resolved. */
 const aWorker = async (requests: number, ready: Promise<void> = Promise.resolve()): Promise<WorkerProcess> => {
   const lastMetrics = await metricsOf(requests)
   const worker = { node: "a node", lastMetrics, readMetrics: () => ready.then(() => lastMetrics) }
@@ -28,14 +28,14 @@ describe("the metrics of several workers", () => {
     expect(requestsIn(await metrics.metrics())).toBe(12)
   })
 
-  it("count a worker once that ends while its metrics are read", async () => {
+  it("count a worker only once if it ends while its metrics are read", async () => {
     const metrics = new WorkersMetrics()
-    const { promise: timeout, resolve: elapse } = withResolvers()
-    const ends = await aWorker(7, timeout)
+    const { promise: mayRespond, resolve: respond } = withResolvers()
+    const ends = await aWorker(7, mayRespond)
     for (const worker of [ends, await aWorker(5)]) metrics.add(worker)
     const page = metrics.metrics()
     await metrics.retire(ends)
-    elapse()
+    respond()
     expect(requestsIn(await page)).toBe(12)
   })
 })

@@ -95,13 +95,13 @@ export const officialClients = (open: () => Promise<GatewayUnderTest>): void => 
 
   describe.concurrent("the official client", () => {
     describe.each(clients.map((client) => [client.name, client] as const))("%s", (_name, client) => {
-      it("receives the same text whole and streamed", async () => {
+      it("receives the same text in a whole response and in a stream", async () => {
         const [whole, streamed] = await wholeAndStreamed(client, { question: HELLO })
         expect(whole?.text).not.toBe("")
         expect(streamed?.text).toBe(whole?.text)
       })
 
-      it("receives a response to its tool result", async () => {
+      it("receives a response to the result of a tool call", async () => {
         for (const response of await wholeAndStreamed(client, { question: CALL, tool: weather })) {
           expect(response.call?.name).toBe("get_weather")
           expect(Place.parse(response.call?.input).city).not.toBe("")
@@ -123,7 +123,7 @@ export const officialClients = (open: () => Promise<GatewayUnderTest>): void => 
         }
       })
 
-      it("pays more than 700 input tokens for an image", async () => {
+      it("reads more than 700 input tokens in the usage of a request with an image", async () => {
         for (const { text, usage } of await wholeAndStreamed(client, { question: DESCRIBE, picture: PICTURE })) {
           expect(text).not.toBe("")
           expect(usage.input + usage.cacheRead).toBeGreaterThan(700)
@@ -154,7 +154,7 @@ export const officialClients = (open: () => Promise<GatewayUnderTest>): void => 
       await expect.poll(gateway.balance, { timeout: 20_000 }).toBe(floorToUsd(UsdPico(gateway.credit - due)))
     }, 40_000)
 
-    it("a stream that fails raises an error in each client helper", async () => {
+    it("a stream that is cut raises an error in every client", async () => {
       const calls = clients.flatMap((client) =>
         (["requestStream", "readEvents"] as const).map((how) => {
           const firstText = signal()
