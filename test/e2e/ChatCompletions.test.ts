@@ -98,7 +98,7 @@ describe("a whole chat response", () => {
     expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ messages: [{ content }] })
   })
 
-  it("without reported usage is charged by an estimate if long runs of backslashes fill a large prompt", async () => {
+  it("without reported usage is charged by an approximate count if long runs of backslashes fill a large prompt", async () => {
     // Each run with the three letters after it has 376 tokens.
     const content = ("\\".repeat(1_500) + "xxx").repeat(250)
     gateway.upstream.next(json(completion({ content: [" hello"] })))

@@ -1,5 +1,5 @@
 /**
- * Uses the console in a real browser: a reseller from the signup to a customer's usage.
+ * Uses the console in a real browser, from the signup of a reseller to the usage of its customer.
  *
  * `npm test` runs these tests once: in Indonesian, in the light theme, on a telephone. `npm run console:matrix` runs
  * them in both languages, in both themes, on a telephone and on a desktop.
@@ -457,6 +457,7 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
       expect(await server.operator("console", "list")).toMatch(/ended/)
       await operator.open(`/console/operator${fragment}`)
       await operator.page.getByRole("alert").waitFor()
+      await operator.sees(t.problems.byCode.invalid_code)
       await operator.leave()
     })
   })

@@ -229,6 +229,9 @@ describe.skipIf(isMissing)("a request whose response was lost", () => {
   })
 
   it("creates one order after a refused repeat", async () => {
+    const { token } = JSON.parse(session) as { readonly token: string }
+    const orders = async () => Number((await server.send("GET", "/api/reseller/topups", token)).total)
+    const before = await orders()
     const visitor = await Visitor.arrive(browser, server.url)
     const { page } = visitor
     const ids: Array<string> = []
@@ -254,12 +257,13 @@ describe.skipIf(isMissing)("a request whose response was lost", () => {
     await visitor.at(/\/console\/topups\/[0-9a-f-]{36}$/)
     expect(ids).toHaveLength(3)
     expect(new Set(ids).size).toBe(1)
+    expect(await orders()).toBe(before + 1)
     await visitor.leave()
   })
 })
 
-describe.skipIf(isMissing)("a page that needs a session", () => {
-  it("leads a reseller to its home if it belongs to customers", async () => {
+describe.skipIf(isMissing)("a page for which the visitor has to log in", () => {
+  it("leads a reseller to the home page of resellers if the page belongs to customers", async () => {
     const visitor = await Visitor.arrive(browser, server.url)
     await visitor.open("/console/balance")
     await visitor.at("/console/key")
@@ -271,7 +275,7 @@ describe.skipIf(isMissing)("a page that needs a session", () => {
     await visitor.leave()
   })
 
-  it("opens after the visitor has logged in", async () => {
+  it("opens after the login", async () => {
     const visitor = await Visitor.arrive(browser, server.url)
     await visitor.open("/console/key")
     await visitor.fill({ key: secret })

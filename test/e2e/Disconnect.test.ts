@@ -45,13 +45,13 @@ const ask = (body: object = {}, customer: Customer = gateway.customer): Promise<
 
 const contentsIn = (body: string): number => body.split('"content":" hello"').length - 1
 
-/** Without an abort, the upstream would continue to generate and to bill. */
-const abandoned = async (request: ReceivedRequest): Promise<void> => {
+/** Checks that the gateway aborts the request. Otherwise the upstream would continue to generate and to bill. */
+const expectAborted = async (request: ReceivedRequest): Promise<void> => {
   const inTime = await Promise.race([request.left.then(() => true), sleep(1_000, false)])
   expect(inTime, "the upstream was aborted within a second").toBe(true)
 }
 
-const nothingIsLeft = async (): Promise<void> => {
+const expectNothingLeft = async (): Promise<void> => {
   const { counters } = gateway
   await until(() => counters.openRequests + counters.openStreams + counters.openExchanges + counters.bodyBytes === 0)
   await gateway.settled()
@@ -69,8 +69,8 @@ interface Moment {
   readonly said: ReadonlyArray<Step>
   /** Returns whether the client has received the last event that the gateway relays. */
   readonly isNow: (body: string) => boolean
+  /** The tokens that must be charged. */
   readonly due: readonly [input: bigint, output: bigint]
-  readonly ending?: string
 }
 
 const role = event(chunk({ role: "assistant", content: "" }))
@@ -116,28 +116,30 @@ describe.each(disconnects)("a stream whose client disconnects with %s", (_, leav
     const client = await ask()
     const request = await gateway.upstream.received()
     leave(client)
-    await abandoned(request)
-    await nothingIsLeft()
+    await expectAborted(request)
+    await expectNothingLeft()
     const settlement = await gateway.lastSettlement()
     expect(settlement).toMatchObject({ ending: "client_gone", charged_input: 0n, charged_output: 0n, cost_pico: 0n })
   })
 
-  it.each(moments.map((moment) => [moment.when, moment] as const))(
-    "%s costs the delivered input and output",
-    async (_when, { said, isNow, due: [input, output] }) => {
-      const before = await gateway.balanceUsdMicro()
-      gateway.upstream.next(script({ steps: [...said, stall] }))
-      const client = await ask()
-      const request = await gateway.upstream.received()
-      const { headers } = await client.until(({ body }) => isNow(body))
-      leave(client)
-      await abandoned(request)
-      await nothingIsLeft()
-      const settlement = await gateway.settlementOf(headers["x-request-id"] ?? "")
-      expect(settlement).toMatchObject({ ending: "client_gone", charged_input: input, charged_output: output })
-      expect(before - (await gateway.balanceUsdMicro())).toBe(input + 2n * output)
-    }
-  )
+  it.each(
+    moments.map(
+      (moment) =>
+        [moment.when, moment.due[0] === 0n ? "nothing" : "the prompt and the delivered output", moment] as const
+    )
+  )("%s costs %s", async (_when, _what, { said, isNow, due: [input, output] }) => {
+    const before = await gateway.balanceUsdMicro()
+    gateway.upstream.next(script({ steps: [...said, stall] }))
+    const client = await ask()
+    const request = await gateway.upstream.received()
+    const { headers } = await client.until(({ body }) => isNow(body))
+    leave(client)
+    await expectAborted(request)
+    await expectNothingLeft()
+    const settlement = await gateway.settlementOf(headers["x-request-id"] ?? "")
+    expect(settlement).toMatchObject({ ending: "client_gone", charged_input: input, charged_output: output })
+    expect(before - (await gateway.balanceUsdMicro())).toBe(input + 2n * output)
+  })
 
   it.each([
     ["reported", [usageEvent], 70n],
@@ -148,7 +150,7 @@ describe.each(disconnects)("a stream whose client disconnects with %s", (_, leav
     await gateway.upstream.received()
     const { headers } = await client.until(({ body }) => body.includes("[DONE]"))
     leave(client)
-    await nothingIsLeft()
+    await expectNothingLeft()
     const settlement = await gateway.settlementOf(headers["x-request-id"] ?? "")
     expect(settlement).toMatchObject({ ending: "complete", charged_input: input, charged_output: ALL })
   })
@@ -164,8 +166,8 @@ it("a stream that the official client aborts costs its prompt and the delivered 
     if (choices[0]?.delta.content === " hello") received += 1
     if (received === 2) stream.controller.abort()
   }
-  await abandoned(request)
-  await nothingIsLeft()
+  await expectAborted(request)
+  await expectNothingLeft()
   expect(await gateway.lastSettlement()).toMatchObject({
     ending: "client_gone",
     charged_input: PROMPT,
@@ -180,8 +182,8 @@ it("a client that disconnects while the upstream continues pays for what was wri
   const request = await gateway.upstream.received()
   const { headers, body } = await client.until(({ body }) => contentsIn(body) > 2)
   client.reset()
-  await abandoned(request)
-  await nothingIsLeft()
+  await expectAborted(request)
+  await expectNothingLeft()
   const [, frame = ""] = body.split("\n\n")
   const written = (gateway.counters.responseBytes - writtenBefore) / Buffer.byteLength(`${frame}\n\n`)
   const { charged_output, ...settlement } = await gateway.settlementOf(headers["x-request-id"] ?? "")
@@ -204,8 +206,8 @@ it("a client that stops reading pays for what its socket accepted", async () => 
   const [, frameBytes = 0] = body.split("\n\n").map((each) => Buffer.byteLength(`${each}\n\n`))
   const written = Math.floor((gateway.counters.responseBytes - writtenBefore) / frameBytes)
   client.reset()
-  await abandoned(request)
-  await nothingIsLeft()
+  await expectAborted(request)
+  await expectNothingLeft()
 
   const { charged_input, charged_output } = await gateway.settlementOf(headers["x-request-id"] ?? "")
   expect(charged_input).toBe(PROMPT)
@@ -226,8 +228,8 @@ describe("a whole response whose client disconnects", () => {
     const client = await ask({ stream: false })
     const request = await gateway.upstream.received()
     leave(client)
-    await abandoned(request)
-    await nothingIsLeft()
+    await expectAborted(request)
+    await expectNothingLeft()
     expect(await gateway.lastSettlement()).toMatchObject({
       ending: "client_gone",
       usage_source: "none",
@@ -243,8 +245,8 @@ describe("a whole response whose client disconnects", () => {
     const request = await gateway.upstream.received()
     await until(() => request.sentBytes() > 0)
     client.reset()
-    await abandoned(request)
-    await nothingIsLeft()
+    await expectAborted(request)
+    await expectNothingLeft()
     expect(await gateway.lastSettlement()).toMatchObject({ ending: "client_gone", cost_pico: 0n })
   })
 
@@ -262,7 +264,7 @@ describe("a whole response whose client disconnects", () => {
       client.reset()
       await isNoticed(client)
     })
-    await nothingIsLeft()
+    await expectNothingLeft()
     expect(await gateway.balanceUsdMicro(customer)).toBe(1_000n)
   })
 })
@@ -276,7 +278,7 @@ it("a request whose client disconnects during admission is not sent to an upstre
     client.reset()
     await isNoticed(client)
   })
-  await nothingIsLeft()
+  await expectNothingLeft()
   expect(gateway.upstream.requests.length).toBe(asked)
   expect(await gateway.balanceUsdMicro(customer)).toBe(1_000n)
 })
@@ -291,7 +293,7 @@ it("a request whose client disconnects during the upload releases its memory res
   client.say('{"model":')
   await until(() => gateway.counters.bodyBytes > 0)
   client.reset()
-  await nothingIsLeft()
+  await expectNothingLeft()
   expect(await gateway.query("SELECT 1 FROM settlement")).toHaveLength(settled.length)
 })
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { document } from "../support/openapi/Document.ts"
 import { type GeneratedRequest, requestsTo } from "../support/openapi/GeneratedRequests.ts"
+import { type Json, textOf } from "../support/SimulatedPayments.ts"
 import { type Actor, type Customer, TestProgramme } from "../support/TestProgramme.ts"
 import { asPlayed } from "../support/upstream/Play.ts"
 
@@ -13,19 +14,32 @@ let reseller: Actor
 let other: Actor
 let customer: Customer
 let apiKey: string
+/** A value of each path parameter. The ids belong to objects of the reseller. */
+let known: Readonly<Record<string, string>>
 beforeAll(async () => {
   programme = await TestProgramme.start()
   programme.upstream.always(asPlayed())
   reseller = await programme.reseller({ quotaUsdMicro: 50_000_000n })
   other = await programme.reseller()
   customer = await programme.customerOf(reseller, 1_000_000n)
-  const { body } = await programme.post(`/api/reseller/customers/${customer.userId}/keys`, {
-    token: reseller.token,
-    body: { name: "documented" }
-  })
-  apiKey = String(body.secret)
+  apiKey = textOf((await post(`customers/${customer.userId}/keys`, { name: "documented" })).secret)
+  const hook = { url: "https://hooks.example/", events: ["topup.credited"] }
+  const endpointID = textOf((await post("webhooks/endpoints", hook)).endpoint_id)
+  known = {
+    orderID: textOf((await post("topup", { method: "qris", amount_idr: 10_000 })).id),
+    userID: customer.userId,
+    // The requests revoke this key, so it is not the key of the inference requests.
+    keyID: textOf((await post(`customers/${customer.userId}/keys`, { name: "to be revoked" })).key_id),
+    endpointID,
+    deliveryID: textOf((await post(`webhooks/endpoints/${endpointID}/test`, {})).delivery_id),
+    provider: "midtrans",
+    model: "m"
+  }
 })
 afterAll(() => programme.close())
+
+const post = async (path: string, body: object): Promise<Json> =>
+  (await programme.post(`/api/reseller/${path}`, { token: reseller.token, body })).body
 
 const send = async ({ method, target, headers, body }: GeneratedRequest): Promise<number> => {
   const response = await fetch(programme.url + target, {
@@ -43,15 +57,6 @@ describe("generated requests to every route", () => {
     const requests = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).flatMap(([method, operation]) => {
         const token = ENDS_TOKEN.has(operation.operationId) ? other.token : reseller.token
-        const known = {
-          orderID: customer.userId,
-          userID: customer.userId,
-          keyID: customer.userId,
-          endpointID: customer.userId,
-          deliveryID: customer.userId,
-          provider: "midtrans",
-          model: "m"
-        }
         return requestsTo({ path, method, operation, known, token, apiKey })
       })
     )

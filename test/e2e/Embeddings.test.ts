@@ -334,7 +334,7 @@ describe("the charge of embeddings", () => {
     expect(debit).toBe(9n)
   })
 
-  it("causes 402 if the balance is below the smallest possible charge", async () => {
+  it("causes 402 if even the smallest possible charge exceeds the balance", async () => {
     const poor = await gateway.newCustomer(0n)
     const response = await post({ model: "vectors", input: "a" }, "/v1/embeddings", poor.key)
     expect([response.status, await response.json()]).toMatchObject([402, { error: { code: "insufficient_balance" } }])

@@ -52,7 +52,7 @@ const generate = async (key: string): Promise<string> => {
 }
 
 it.skipIf(!existsSync("/proc/self/status"))(
-  "eight parallel images of 20 MiB need less than 320 MiB of memory",
+  "eight parallel images of 20 MiB increase the memory by less than 320 MiB",
   async () => {
     const customers = await Promise.all(
       Array.from({ length: PARALLEL_REQUESTS }, () => gateway.newCustomer(1_000_000n))

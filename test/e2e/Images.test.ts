@@ -17,6 +17,8 @@ const pictured = (format: PictureFormat) =>
 const PICTURE = pictured("png")
 const source = Buffer.from(pictured("jpeg"), "base64")
 const usage = { input_tokens: 10, output_tokens: 272, total_tokens: 282 }
+/** The cost of this usage. An input token costs 1 micro-USD, an output token 2 micro-USD. */
+const COST_USD_MICRO = 10n + 2n * 272n
 const upstreamBody = { created: 5, data: [{ b64_json: PICTURE, revised_prompt: "SECRET" }], usage, provider: "SECRET" }
 
 let gateway: TestGateway
@@ -53,8 +55,7 @@ describe("the OpenAI SDK", () => {
     expect(data.data).toEqual([{ b64_json: PICTURE }])
     expect(data.usage).toMatchObject(usage)
     expect(response.headers.get("x-acme-billing")).toBe("settled")
-    // An input token costs 1 micro-USD, an output token 2 micro-USD.
-    expect(paid).toBe(10n + 2n * 272n)
+    expect(paid).toBe(COST_USD_MICRO)
     const request = await gateway.upstream.received()
     expect(request.json()).toEqual({ model: "upstream-model", prompt: "a cat", size: "1024x1024", quality: "low" })
   })
@@ -69,7 +70,7 @@ describe("the OpenAI SDK", () => {
       client.images.edit({ model: "m", prompt: "a hat on it", n: 1, image: await image() })
     )
     expect(edited.data?.[0]?.b64_json).toBe(PICTURE)
-    expect(paid).toBe(554n)
+    expect(paid).toBe(COST_USD_MICRO)
     const { headers, body } = await gateway.upstream.received()
     const type = headers["content-type"] ?? ""
     const form = await new Response(Buffer.from(body), { headers: { "content-type": String(type) } }).formData()
@@ -127,7 +128,7 @@ describe("the AI SDK", () => {
     const [{ image }, paid] = await cost(() =>
       generateImage({ model: model(), prompt: "a cat", size: "1024x1024", maxRetries: 0 })
     )
-    expect([image.base64, image.mediaType, paid]).toEqual([PICTURE, "image/png", 554n])
+    expect([image.base64, image.mediaType, paid]).toEqual([PICTURE, "image/png", COST_USD_MICRO])
     expect(gateway.upstream.requests.at(-1)?.json()).toMatchObject({ prompt: "a cat", size: "1024x1024", n: 1 })
   })
 
@@ -135,7 +136,7 @@ describe("the AI SDK", () => {
     gateway.upstream.next(json(upstreamBody))
     const prompt = { text: "a hat on it", images: [source] }
     const [{ image }, paid] = await cost(() => generateImage({ model: model(), prompt, maxRetries: 0 }))
-    expect([image.base64, paid]).toEqual([PICTURE, 554n])
+    expect([image.base64, paid]).toEqual([PICTURE, COST_USD_MICRO])
     expect(gateway.upstream.requests.at(-1)?.path).toBe("/v1/images/edits")
   })
 

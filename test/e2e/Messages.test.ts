@@ -325,7 +325,7 @@ describe("the API key", () => {
     expect(await statusWith({ authorization: `Bearer ${key}`, "x-api-key": key })).toBe("404 model_not_found")
   })
 
-  it("is refused when the two headers differ", async () => {
+  it("is refused when it is missing or the two headers differ", async () => {
     const { key } = gateway
     expect(await statusWith({ authorization: `Bearer ${key}`, "x-api-key": "other" })).toBe("401 invalid_api_key")
     expect(await statusWith({})).toBe("401 invalid_api_key")
@@ -393,7 +393,7 @@ describe("a client that disconnects", () => {
   }
 
   it.each(frames.map(([{ type }], i) => [i + 1, type] as const))(
-    "pays for the delivered output after %i events (the last: %s)",
+    "pays for the delivered output and, if there is any, for the prompt after %i events (the last: %s)",
     async (count) => {
       const delivered = frames.slice(0, count)
       const content = delivered.map(([, content]) => content).join("")

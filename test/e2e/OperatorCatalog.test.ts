@@ -32,7 +32,7 @@ it("the operator API shows the catalog without the keys of providers", async () 
   expect(text).not.toContain("sk-provider")
 })
 
-it("a preview of a catalog changes nothing", async () => {
+it("a catalog is changed when it is applied, but not by a preview", async () => {
   const before = await shown()
   const [first, ...rest] = before.models
   const catalog = { ...before, models: [{ ...first, display_name: "A new name" }, ...rest] }

@@ -96,7 +96,7 @@ const LONG_MILLIS = 30_000
 const reviews = async (state = "waiting"): Promise<ReadonlyArray<Body>> =>
   (await asOperator("GET", `/image-reviews?state=${state}`)).data as ReadonlyArray<Body>
 
-/** Requests an image and disconnects. The image can be ready earlier; it then has no review. */
+/** Requests an image and disconnects. If the image is ready before the disconnect, the request has no review. */
 const abandonImage = async (): Promise<void> => {
   const before = (await reviews()).length
   const leaving = new AbortController()

@@ -187,11 +187,15 @@ describe("the rankings feed", () => {
 
     it.effect("can be computed when an upstream reports impossible speeds", () =>
       Effect.gen(function* () {
-        const instant = {
+        const instantResponse = {
           consumed: { input: 0n, cacheWrite: 0n, cacheRead: 0n, output: 1_000_000_000n },
           streamed: true
         }
-        const claim = aSettlement("gone", new Date(END - HOUR), 0, { ...instant, ttftMillis: 1, durationMillis: 0 })
+        const claim = aSettlement("gone", new Date(END - HOUR), 0, {
+          ...instantResponse,
+          ttftMillis: 1,
+          durationMillis: 0
+        })
         yield* storeModels([aModel("liar")])
         yield* storeSettlements([{ ...claim, model: "liar" }])
         const { models: actual } = yield* Effect.flatMap(RankingsHistory, ({ read }) =>

@@ -210,7 +210,7 @@ describe("login", () => {
     const before = hashes.verified
     const response = await logIn(email, password)
     expect(refusalIn(response)).toBe("429 rate_limited")
-    expect(Number(response.headers.get("retry-after"))).toBeLessThanOrEqual(60)
+    expect(response.headers.get("retry-after")).toMatch(/^([1-9]|[1-5]\d|60)$/)
     expect(hashes.verified).toBe(before)
     from = anotherAddress()
     expect((await logIn(email, password)).status).toBe(200)

@@ -57,6 +57,7 @@ describe("POST /customers", () => {
     const others = await Promise.all([programme.reseller(), programme.reseller()])
     const responses = await Promise.all(others.map((other) => resolve("contested@example.com", other)))
     expect(new Set(responses.map(({ body }) => textOf(body.user_id))).size).toBe(1)
+    expect(responses.filter(({ body }) => body.created?.valueOf() === true)).toHaveLength(1)
     for (const [i, other] of others.entries()) {
       const { customers } = (await programme.get(CUSTOMERS, other)).body
       const created = responses[i]?.body.created?.valueOf() === true

@@ -135,7 +135,7 @@ describe("the list of mints", () => {
 })
 
 describe("the usage of customers", () => {
-  it("can be limited to a customer, a model and days", async () => {
+  it("can be filtered by customer, model and day", async () => {
     const reseller = await programme.reseller()
     const [one, two] = [
       await programme.customerOf(reseller, 1_000_000n),

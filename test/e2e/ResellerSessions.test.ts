@@ -45,7 +45,7 @@ describe("a change of the password", () => {
     ])
   })
 
-  it("is refused with 422 for a wrong current password", async () => {
+  it("is refused with 422 for a wrong current password or a short new password", async () => {
     const reseller = await programme.reseller()
     const wrong = await change(reseller, "a wrong password")
     expect([refusalIn(wrong), ...pathsIn(wrong)]).toEqual(["422 validation_error", "current_password"])

@@ -278,7 +278,7 @@ describe("a partly paid order", () => {
   })
 })
 
-describe("an unpaid order", () => {
+describe("an order", () => {
   it.each([
     ["expired", "expire"],
     ["failed", "fail"]

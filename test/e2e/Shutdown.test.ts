@@ -92,7 +92,7 @@ it("a stopping server completes the streams that end within the grace period", a
   const whole = call(`${server.url}/v1/chat/completions`, false, "POST", { ...chat, ...played({ deltas: 4 }) })
   await Promise.all([finite.received(3), endless.received(3)])
   await until(() => observer.upstream.requests.length === 3)
-  const abandoned = observer.upstream.requests.find((received) => received.body.includes("1000000"))
+  const endlessUpstream = observer.upstream.requests.find((received) => received.body.includes("1000000"))
 
   const signalledAtMillis = performance.now()
   server.signal("SIGTERM")
@@ -111,7 +111,7 @@ it("a stopping server completes the streams that end within the grace period", a
   const wholeResponse = await whole
   expect(wholeResponse.status).toBe(200)
   expect(await endless.over).toBe("error")
-  await abandoned?.left
+  await endlessUpstream?.left
   expect(await server.exited).toEqual({ code: 0, signal: null })
   const tookMillis = performance.now() - signalledAtMillis
   expect(tookMillis).toBeGreaterThan(DRAIN_SECONDS * 1_000)

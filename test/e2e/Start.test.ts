@@ -241,7 +241,7 @@ describe("npm start", () => {
       const frames = streamed.split("\n").flatMap((line) => (line.startsWith("data: ") ? [line.slice(6)] : []))
       expect(frames.at(-1)).toBe("[DONE]")
       const { usage: ofStream } = JSON.parse(frames.at(-2) ?? "") as { usage: Usage }
-      const { usage: ofAnswer } = JSON.parse(whole) as { usage: Usage }
+      const { usage: ofWhole } = JSON.parse(whole) as { usage: Usage }
       expect(JSON.parse(models).data.map(({ id }: { id: string }) => id)).toContain("demo-chat")
       const { data, usage: ofImage } = JSON.parse(image) as { data: [{ b64_json: string }]; usage: ImageUsage }
       const picture = PNG.sync.read(Buffer.from(data[0].b64_json, "base64"))
@@ -262,7 +262,7 @@ describe("npm start", () => {
       )
       expect([shown?.code, audited?.code], `${shown?.stderr}${audited?.stderr}`).toEqual([0, 0])
       const { payg } = JSON.parse(shown?.stdout ?? "") as { payg: { balance: string } }
-      const left = TEN_USD_PICO - costOf(ofStream) - costOf(ofAnswer) - costOfImage(ofImage)
+      const left = TEN_USD_PICO - costOf(ofStream) - costOf(ofWhole) - costOfImage(ofImage)
       expect(payg.balance).toBe(floorToUsd(UsdPico(left)))
       expect(await second.server.stop()).toEqual({ code: 0, signal: null })
     },

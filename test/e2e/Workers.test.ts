@@ -18,7 +18,7 @@ import { signal } from "../support/upstream/Script.ts"
 
 /** A gateway that owns the database and the upstream. Its own node settles nothing within these tests. */
 let observer: TestGateway
-/** A server with two workers. The test of SIGTERM, which is the last to use it, stops it. */
+/** A server with two workers. The test of SIGTERM stops this server, and later tests do not use it. */
 let server: ServerProcess
 let metricsPort: number
 
@@ -113,8 +113,8 @@ describe("a server with two workers", () => {
     expect(await metric(metricsPort, "tollgate_breaker_state")).toBe(0)
 
     expect(server.stderr.match(/serving on/g)).toHaveLength(1)
-    const lost = server.stderr.split("\n").filter((line) => line.includes("WARN") && !line.includes("payment"))
-    expect(lost).toEqual([])
+    const warnings = server.stderr.split("\n").filter((line) => line.includes("WARN") && !line.includes("payment"))
+    expect(warnings).toEqual([])
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
   })
 
