@@ -39,13 +39,13 @@ describe("an image estimate", () => {
     expect(estimateImage(facts).output).toBeGreaterThanOrEqual(6_240n)
   })
 
-  property("has at least one output token", [request], (request) => {
+  property("has at least one output token and an input floor of at most the input ceiling", [request], (request) => {
     const { inputCeiling, inputFloor, output } = estimateImage(request)
     return output >= 1n && inputFloor >= 0n && inputFloor <= inputCeiling
   })
 
   property(
-    "has an input token for every three to eight bytes of the prompt",
+    "has an input floor of one token per eight bytes of the prompt, and an input ceiling of one per three bytes",
     [FastCheck.string({ maxLength: 500, unit: "grapheme" })],
     (prompt) => {
       const bytes = new TextEncoder().encode(prompt).length

@@ -88,19 +88,22 @@ describe("a charge", () => {
   })
 
   it.each([
-    ["zeros in every chunk", 0n, 0n],
-    ["a count with its first chunk", 10n, 1n]
-  ])("of a cut stream is a local count if the stream reported only %s", (_, input, output) => {
-    const outcome: Outcome = {
-      ending: "client_gone",
-      reported: { prompt: prompt(input), output: n(output) },
-      deltas: 41,
-      deltasAtLastOutputReport: input === 0n ? 41 : 1
+    ["zeros in every chunk", 0n, 0n, 41, 8n],
+    ["a count with its first chunk", 10n, 1n, 1, 10n]
+  ])(
+    "of a cut stream has a locally counted output if the stream reported only %s",
+    (_, input, output, deltasAtLastOutputReport, chargedInput) => {
+      const outcome: Outcome = {
+        ending: "client_gone",
+        reported: { prompt: prompt(input), output: n(output) },
+        deltas: 41,
+        deltasAtLastOutputReport
+      }
+      const { charged, consumed } = chargeFor(outcome, counts(8n, 45n))
+      expect(charged).toMatchObject({ input: chargedInput, output: 45n })
+      expect(consumed).toEqual(charged)
     }
-    const { charged, consumed } = chargeFor(outcome, counts(8n, 45n))
-    expect(charged).toMatchObject({ input: input === 0n ? 8n : input, output: 45n })
-    expect(consumed).toEqual(charged)
-  })
+  )
 
   it("has at most the output that a cut stream reported with each delta", () => {
     const outcome: Outcome = {
@@ -178,7 +181,7 @@ describe("a charge", () => {
     return TokenUsage.total(charged) <= TokenUsage.total(consumed)
   })
 
-  property("calls a local counter if `needsLocalCount` returns true", [outcome], (o) => {
+  property("calls a local counter exactly if `needsLocalCount` returns true", [outcome], (o) => {
     let isCalled = false
     const counter = () => {
       isCalled = true

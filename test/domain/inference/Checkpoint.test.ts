@@ -40,7 +40,7 @@ describe("an estimate", () => {
     choices: FastCheck.integer({ min: 1, max: 128 })
   })
 
-  property("has at least one output token", [size], (s) => {
+  property("has at least one output token and an input floor of at most the input ceiling", [size], (s) => {
     const { inputFloor, inputCeiling, output } = estimate(s)
     return inputFloor <= inputCeiling && output >= 1n
   })
@@ -75,11 +75,15 @@ describe("an estimate", () => {
     return inputFloor >= 1n && inputFloor <= inputCeiling && output === 0n
   })
 
-  property("equals the number of given token ids", [FastCheck.integer({ min: 1, max: 9 })], (n) => {
-    const size = { textBytes: 0, attachments: 0, maxOutputTokens: undefined, choices: 1, countedTokens: n }
-    const { inputFloor, inputCeiling } = estimate(size)
-    return inputFloor === BigInt(n) && inputCeiling === BigInt(n)
-  })
+  property(
+    "has the number of given token ids as its input floor and input ceiling",
+    [FastCheck.integer({ min: 1, max: 9 })],
+    (n) => {
+      const size = { textBytes: 0, attachments: 0, maxOutputTokens: undefined, choices: 1, countedTokens: n }
+      const { inputFloor, inputCeiling } = estimate(size)
+      return inputFloor === BigInt(n) && inputCeiling === BigInt(n)
+    }
+  )
 
   it("sets aside 200,000 prompt tokens for the unsized content of a request", () => {
     const one = { textBytes: 30, attachments: 0, maxOutputTokens: 10, choices: 1 }

@@ -42,7 +42,7 @@ describe("a hold", () => {
   })
 
   property(
-    "is refused if the balances do not cover the smallest usage",
+    "is refused exactly if the balances do not cover the smallest usage",
     [estimate, price, balances],
     ({ unsizedInput: _, ...e }, p, b) => {
       const least = TokenUsage.plain(e.inputFloor, Tokens.min(Tokens.Tokens(1n), e.output))
@@ -51,12 +51,13 @@ describe("a hold", () => {
     }
   )
 
-  property("sets aside the whole estimate if the balances cover it", [estimate, price, balances], (e, p, b) => {
+  property("sets aside the whole estimate or everything available", [estimate, price, balances], (e, p, b) => {
     const held = Either.getOrUndefined(decideHold(e, p, b))
     if (held === undefined) return true
     const expected = TokenUsage.plain(Tokens.add(e.inputCeiling, e.unsizedInput ?? Tokens.zero), e.output)
     const value = Price.prefixCost(p, expected, held.hold.planTokens) + held.hold.paygPico
-    return value === Price.cost(p, expected) || held.hold.paygPico === paygAvailable(b)
+    const isUsedUp = held.hold.paygPico === paygAvailable(b) && held.hold.planTokens === planAvailable(b)
+    return value === Price.cost(p, expected) || isUsedUp
   })
 
   it("needs no balance for output if the request generates no output", () => {
@@ -164,9 +165,9 @@ describe("a hold that grows", () => {
 
   property("leaves no balance below zero", [estimate, price, balances, usage], (e, p, b, u) => {
     const extended = grown(e, p, b, u)?.extended
-    const isPositive = (account: Account.Account<bigint> | undefined) =>
+    const isNotNegative = (account: Account.Account<bigint> | undefined) =>
       account === undefined || Account.available(account) >= 0n
-    return extended === undefined || (isPositive(extended.plan) && isPositive(extended.payg))
+    return extended === undefined || (isNotNegative(extended.plan) && isNotNegative(extended.payg))
   })
 
   property("covers the usage or sets aside everything available", [estimate, price, balances, usage], (e, p, b, u) => {
@@ -177,12 +178,16 @@ describe("a hold that grows", () => {
     return (covered !== undefined && covered >= u.output) || isUsedUp
   })
 
-  property("covers a usage if it covers the output", [estimate, price, balances, usage], (e, p, b, u) => {
-    const first = grown(e, p, b, u)?.first
-    if (first === undefined) return true
-    const covered = coveredOutput(first.hold, u, p)
-    return covers(first.hold, u, p) === (covered !== undefined && covered >= u.output)
-  })
+  property(
+    "covers a usage exactly if it covers the output of the usage",
+    [estimate, price, balances, usage],
+    (e, p, b, u) => {
+      const first = grown(e, p, b, u)?.first
+      if (first === undefined) return true
+      const covered = coveredOutput(first.hold, u, p)
+      return covers(first.hold, u, p) === (covered !== undefined && covered >= u.output)
+    }
+  )
 })
 
 describe("the output that a hold covers", () => {
@@ -221,5 +226,16 @@ describe("an ample balance", () => {
       remaining = held
     }
     return true
+  })
+
+  it.each(["plan", "payg"] as const)("can be a balance of 100 times the hold: %s", (kind) => {
+    const rate = Price.PicoPerToken(1n)
+    const prices = { input: rate, cacheWrite: rate, cacheRead: rate, output: rate }
+    const request = { inputFloor: Tokens.Tokens(1n), inputCeiling: Tokens.Tokens(10n), output: Tokens.Tokens(5n) }
+    const isAmpleWith = (amount: bigint) => {
+      const account = { id: Account.AccountId("a"), creditsPosted: amount, debitsPosted: 0n, debitsPending: 0n }
+      return isAmple(request, prices, { plan: undefined, payg: undefined, [kind]: account })
+    }
+    expect([isAmpleWith(1_499n), isAmpleWith(1_500n)]).toEqual([false, true])
   })
 })

@@ -63,7 +63,7 @@ describe("fastest models", () => {
     expect(fastest([aModel("m")], streams("m", samples))[0]?.samples_bucket).toBe(bucket)
   })
 
-  it("are sorted by speed, then by name", () => {
+  it("are listed models, sorted by speed, then by name", () => {
     const models = [
       aModel("slow"),
       aModel("b"),

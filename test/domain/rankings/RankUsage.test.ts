@@ -123,7 +123,7 @@ describe("rankings", () => {
     )
   })
 
-  it("name a retired model", () => {
+  it("name a retired model, but no hidden model and no image model", () => {
     const models = [
       aModel("here"),
       aModel("gone", { retired: true }),

@@ -21,7 +21,7 @@ describe("a history query", () => {
     )
   })
 
-  property("has a cut at the start and end of a window or bucket", [now, window, firstUse], (at, window, ago) => {
+  property("has a cut at the start and end of every window and bucket", [now, window, firstUse], (at, window, ago) => {
     const cuts = new Set(historyQueryFor(at, since(at, ago)).cuts.map((cut) => cut.getTime()))
     const range = rangeOf(window, at, since(at, ago))
     const to = range.to.getTime()
@@ -37,7 +37,7 @@ describe("a history query", () => {
     ["hour", HOUR],
     ["day", DAY]
   ] as const) {
-    property(`has cuts inside at most seven ${unit}s`, [now, firstUse], (at, ago) => {
+    property(`divides at most seven ${unit}s by its cuts`, [now, firstUse], (at, ago) => {
       const { cuts } = historyQueryFor(at, since(at, ago))
       const divided = bucketsSplitBy(cuts, unit)
       const begins = (cut: Date) => (cut.getTime() + 7 * HOUR) % length === 0

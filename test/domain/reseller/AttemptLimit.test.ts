@@ -53,7 +53,7 @@ describe("a login attempt", () => {
     expect(new Attempts().allowed(100, (i) => attemptOf("1.1.1.1", `${i}@b.c`))).toBe(60)
   })
 
-  it("with an invalid email counts for its address", () => {
+  it("with an invalid email is refused after 5 per minute from one address", () => {
     const attempts = new Attempts()
     expect(attempts.allowed(10, () => attemptOf("1.1.1.1", undefined))).toBe(5)
     expect(Either.isRight(attempts.attempt(attemptOf("2.2.2.2", undefined), 1_000))).toBe(true)

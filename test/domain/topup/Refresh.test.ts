@@ -9,7 +9,7 @@ import { anOrder, aQuota, instant, MINUTE, observation, order, someTime } from "
 const pending: PaymentObservation = { _tag: "Pending", received: undefined }
 const paid: PaymentObservation = { _tag: "Paid", received: undefined, paidAt: undefined }
 
-/** A step of a store with an order. A crash is a missing step. */
+/** A transaction of a refresh. A list of steps can miss the credit after an observation, as after a crash. */
 type Step =
   | { readonly _tag: "observe"; readonly seen: PaymentObservation; readonly now: Date }
   | { readonly _tag: "credit"; readonly now: Date }
@@ -84,15 +84,18 @@ describe("a top-up order", () => {
     )
   })
 
-  property("has a payment time if it is paid", [lives], (steps) =>
-    live(steps).orders.every(
-      (order) =>
-        (paymentStatusOf(order) === "paid") === (order.paidAt !== undefined) &&
-        (order.status === "credited") === (order.creditedAt !== undefined)
-    )
+  property(
+    "has a payment time exactly if it is paid, and a crediting time exactly if it is credited",
+    [lives],
+    (steps) =>
+      live(steps).orders.every(
+        (order) =>
+          (paymentStatusOf(order) === "paid") === (order.paidAt !== undefined) &&
+          (order.status === "credited") === (order.creditedAt !== undefined)
+      )
   )
 
-  property("keeps the time of its first paid observation", [lives], (steps) =>
+  property("never changes its payment time or its crediting time", [lives], (steps) =>
     live(steps).orders.every((order, i, orders) => {
       const before = orders[i - 1]
       return (

@@ -1,3 +1,4 @@
+import type { PaymentMethod } from "@tollgate/domain/topup/PaymentMethod"
 import { firstRefreshAt, nextRefreshAt } from "@tollgate/domain/topup/RefreshSchedule"
 import type { TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
 import { FastCheck } from "effect"
@@ -8,12 +9,12 @@ import { anOrder, aRupiahOrder, instant, MINUTE, order, someTime } from "../../s
 const DAY = 24 * 60 * MINUTE
 const EXPIRY = 60 * MINUTE
 
-/** Returns the pauses of an unchanged order, from its creation. */
-const pausesOf = (status: TopUpStatus, forMillis: number) => {
+/** Returns the pauses between the refreshes of an order that does not change, from its creation. */
+const pausesOf = (status: TopUpStatus, forMillis: number, method: PaymentMethod = "crypto_bep20") => {
   const pauses: Array<number> = []
   for (let at = 0; at < forMillis; ) {
     const next = nextRefreshAt(
-      anOrder({ status, creditedAt: status === "credited" ? instant(0) : undefined }),
+      anOrder({ method, status, creditedAt: status === "credited" ? instant(0) : undefined }),
       instant(at)
     )
     if (next === undefined) break
@@ -55,7 +56,7 @@ describe("a refresh schedule", () => {
       const credited = anOrder({ method, status: "credited", creditedAt: instant(0) })
       expect(nextRefreshAt(credited, instant(0))).toEqual(instant(MINUTE))
       expect(nextRefreshAt(credited, instant(7 * DAY + 1))).toBeUndefined()
-      const pauses = pausesOf("credited", 30 * DAY)
+      const pauses = pausesOf("credited", 30 * DAY, method)
       const total = pauses.reduce((a, b) => a + b, 0)
       expect(total).toBeGreaterThan(7 * DAY)
       expect(total).toBeLessThan(7 * DAY + 6 * 60 * MINUTE + 1)

@@ -41,7 +41,7 @@ describe("a top-up order", () => {
     expect(paymentStatusOf({ status })).toBe(payment)
   })
 
-  it("has a token kind with crypto_bep20", () => {
+  it("has a token kind only if its method is crypto_bep20", () => {
     const terms = { amount: { _tag: "Dollars", tokenKind: "usdt" }, quotaUsdMicro: UsdMicro(1n) } as const
     expect(tokenKindOf({ ...terms, method: "crypto_bep20" })).toBe("usdt")
     expect(tokenKindOf({ ...terms, method: "crypto" })).toBeUndefined()
@@ -83,7 +83,7 @@ describe("a new order", () => {
     expect(Either.flip(decideNewOrder(open(50), instant(0)))).toMatchObject(Either.right(refused))
   })
 
-  it("has a retry after 20 seconds while a payment is being opened", () => {
+  it("is refused with a retry after 20 seconds if one of 50 unpaid orders is being opened", () => {
     const orders = [...open(49), { expiresAt: undefined }]
     expect(Either.flip(decideNewOrder(orders, instant(0)))).toMatchObject(Either.right({ retryAfterSeconds: 20 }))
   })
