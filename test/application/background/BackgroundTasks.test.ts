@@ -16,7 +16,7 @@ const aRound = (failing = 0) => {
 }
 
 describe("the background tasks", () => {
-  it.effect("are these thirteen", () =>
+  it.effect("are thirteen tasks with different texts for a failure", () =>
     Effect.gen(function* () {
       const tasks = yield* backgroundTasks(DEAD_AFTER)
       expect(tasks.map(({ name }) => name)).toEqual([
@@ -106,12 +106,15 @@ describe("the background tasks", () => {
   it.scoped("refresh due top-ups every 30 seconds", () =>
     Effect.gen(function* () {
       const fixture = new TopUpFixture()
+      // The first round fails.
       fixture.stale = undefined as never
       yield* startOneNode({}, { fixture })
       yield* TestClock.adjust("1 seconds")
       fixture.stale = []
       fixture.due.push([fixture.store(anOrder())])
-      yield* TestClock.adjust("30 seconds")
+      yield* TestClock.adjust("28 seconds")
+      expect(fixture.count("refresh")).toBe(0)
+      yield* TestClock.adjust("1 seconds")
       expect(fixture.count("refresh")).toBe(1)
     })
   )

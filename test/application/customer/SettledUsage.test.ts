@@ -23,7 +23,7 @@ const item = (n: number, micros: number): UsageItem => ({
   settledAt: instant(0)
 })
 
-/** New items appear only at the head of the list. */
+/** Provides a store of these items, which returns the newest first, and a sealer of cursors. */
 const usageOf = (items: Array<UsageItem>) =>
   Layer.mergeAll(
     Layer.succeed(SettledUsage, {
@@ -129,7 +129,7 @@ describe("an id in a URL", () => {
     }).pipe(Effect.provide(ports))
   )
 
-  it.effect("is returned with the balances of its key's owner", () =>
+  it.effect("of a key is returned with the balances of the key's owner", () =>
     Effect.gen(function* () {
       expect(yield* keyBalances(reseller, id(7))).toEqual({ keyId: id(7), ...statement })
     }).pipe(Effect.provide(ports))

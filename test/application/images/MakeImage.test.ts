@@ -226,7 +226,7 @@ describe("an image request", () => {
     )
   }
 
-  it.effect("does not begin if its body is refused", () =>
+  it.effect("is not admitted if its body is refused", () =>
     Effect.gen(function* () {
       const it = imageRequest({ reads: Effect.fail(new ImageTooLarge({ message: "no" })) })
       expect(yield* outcomeOfRequest(it)).toBe("ImageTooLarge")

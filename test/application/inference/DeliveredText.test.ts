@@ -58,7 +58,7 @@ describe("delivered text", () => {
   )
 
   property(
-    "also returns, for each choice, the text of any range of written frames that are not delivered yet",
+    "returns, for each choice, the text of any range of written frames, before these are delivered",
     [frames, FastCheck.nat(25), FastCheck.nat(25)],
     (all, first, end) =>
       JSON.stringify([...deliveredOf(all).sentBetween(first, end)].sort()) ===

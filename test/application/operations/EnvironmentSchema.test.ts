@@ -16,7 +16,7 @@ describe("a setting", () => {
     expect(areAccepted(money, "0", "1000000000000000000", "1.5")).not.toContain(true)
   })
 
-  it("for a URL refuses credentials and a query", () => {
+  it("for a URL accepts only a complete http or https URL without credentials and query", () => {
     expect(accepts(Setting.HttpAddress, "https://gateway.example.com/")).toMatchObject({
       value: "https://gateway.example.com"
     })
@@ -50,6 +50,9 @@ describe("a setting", () => {
 
   it("counts as absent if it is empty", () => {
     expect(read({ PORT: "", SECRET: "", OTHER: "x" })).toEqual(Either.right({ PORT: 8080 }))
+  })
+
+  it("for a list is split at its commas", () => {
     expect(read({ LIST: "a, b,c" })).toEqual(Either.right({ PORT: 8080, LIST: ["a", "b", "c"] }))
   })
 

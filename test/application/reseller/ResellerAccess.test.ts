@@ -162,7 +162,7 @@ describe("a request of a reseller", () => {
     ["the token is forged", authenticated("forged")],
     ["the reseller is suspended", authenticated("genuine", aReseller({ status: "suspended" }))],
     ["the token version is outdated", authenticated("genuine", aReseller({ tokenVersion: 1 }))]
-  ] as const)("gets the same error if %s", ([, refused]) =>
+  ] as const)("fails with InvalidCredentials if %s", ([, refused]) =>
     Effect.map(Effect.flip(refused), (error) => expect(error).toEqual(new InvalidCredentials()))
   )
 

@@ -3,7 +3,7 @@ import { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
 import { BadSignature, type PaymentWebhook } from "@tollgate/application/topup/PaymentProviders"
 import { TopUpCounters, TopUpCounts } from "@tollgate/application/topup/TopUpCounts"
 import { orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
-import { Effect, Fiber, TestClock } from "effect"
+import { Effect, Fiber, Option, TestClock } from "effect"
 import { anOrder } from "../../support/resellers.ts"
 import { anObservation, aWebhook, TopUpFixture } from "./TopUpFixture.ts"
 
@@ -139,7 +139,9 @@ describe("a webhook", () => {
     fixture.response = Effect.delay(Effect.succeed(anObservation("Paid")), "5 seconds")
     return Effect.gen(function* () {
       const handled = yield* Effect.fork(handleWebhook("bsc", {}, body))
-      yield* TestClock.adjust("2 seconds")
+      yield* TestClock.adjust("1999 millis")
+      expect(yield* Fiber.poll(handled)).toEqual(Option.none())
+      yield* TestClock.adjust("1 millis")
       expect(yield* Fiber.join(handled)).toEqual({ success: true })
       expect(fixture.log).toEqual(["refresh"])
       yield* TestClock.adjust("3 seconds")

@@ -377,9 +377,14 @@ describe("the opening of a payment", () => {
   it.effect("makes the order visible after the provider has opened the payment", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
-        const order = yield* open(fixture)
-        expect(order).toMatchObject({ status: "pending", providerPaymentId: "bsc:0x1" })
-        expect(fixture.log).toEqual(["open"])
+        const opened = yield* Deferred.make<void>()
+        fixture.opening = Effect.as(Deferred.await(opened), anOpening())
+        const opening = yield* Effect.fork(open(fixture))
+        yield* TestClock.adjust("1 seconds")
+        expect([fixture.log, fixture.orders.size]).toEqual([["open"], 0])
+        yield* Deferred.succeed(opened, undefined)
+        expect(yield* Fiber.join(opening)).toMatchObject({ status: "pending", providerPaymentId: "bsc:0x1" })
+        expect([fixture.log, fixture.orders.size]).toEqual([["open"], 1])
       })
     )
   )

@@ -75,7 +75,7 @@ describe("the refresh of due top-ups", () => {
 })
 
 describe("the refresh of all open orders", () => {
-  it.effect("refreshes 1,202 orders", () => {
+  it.effect("refreshes pending orders of several pages and a crediting order", () => {
     const fixture = new TopUpFixture()
     fixture.response = Effect.succeed(anObservation("Paid"))
     for (let i = 0; i < 1_201; i++) fixture.store(anOrder({ id: numbered(i) }))
