@@ -9,8 +9,8 @@ import type { ScannedMember } from "./JsonScan.ts"
 /** The maximum total size in bytes of members that are parsed. */
 export const MAX_PARSED_BYTES = 512 * 1024
 /**
- * The bytes of names and punctuation in a message that are not counted: an ordinary message has at most this number, and
- * the model does not read them.
+ * The bytes of names and punctuation in a message that are not counted: an ordinary message has at most this number,
+ * and the model does not read them.
  */
 const MESSAGE_BYTES = 128
 /** The number of other bytes outside texts that count as one token. It is large, so that the count is not too high. */

@@ -27,8 +27,8 @@ export class TextSamples {
   /** The minimum distance between two values of `#next`, in text bytes. */
   #distance = 1
   /**
-   * The next piece contains this position, which is a number of text bytes. The piece begins there, or at the beginning of
-   * its value if the whole value is one piece.
+   * The next piece contains this position, which is a number of text bytes. The piece begins there, or at the beginning
+   * of its value if the whole value is one piece.
    */
   #next = 0
 
@@ -75,8 +75,8 @@ const pieceText = (bytes: Buffer, piece: Piece): string => {
 }
 
 /**
- * Returns the position of the first whole character or escape at or after the piece's position. Returns undefined if the
- * piece begins in a run of backslashes that is longer than a piece.
+ * Returns the position of the first whole character or escape at or after the piece's position. Returns undefined if
+ * the piece begins in a run of backslashes that is longer than a piece.
  */
 const characterStart = (bytes: Buffer, { start, at, end }: Piece): number | undefined => {
   // An escape has at most six bytes, so an escape around `at` begins at most five bytes earlier.

@@ -4,8 +4,8 @@
  * Any node or an operator can run a sweep. The sweep of a node names the dead nodes with their last heartbeats. If one
  * of these nodes has sent a heartbeat since, its holds are not settled. The sweep of an operator compares all
  * heartbeats with the database clock, because an operator has not watched the heartbeats. A sweep settles each orphaned
- * hold at its last checkpoint. It skips a hold if another session has locked the hold, or an account or a limited key of
- * its user. The next sweep selects the skipped holds again.
+ * hold at its last checkpoint. It skips a hold if another session has locked the hold, or an account or a limited key
+ * of its user. The next sweep selects the skipped holds again.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Measured } from "@tollgate/application/ledger/InferenceLedger"

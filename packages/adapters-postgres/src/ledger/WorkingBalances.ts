@@ -3,8 +3,8 @@
  * decision changes the current values, and the next decision uses them.
  *
  * The write statement compares the accounts in the database with the values that were read. If a value differs, the
- * database refuses the whole transaction. This applies to values from the cache and also to values that were read with a
- * lock.
+ * database refuses the whole transaction. This applies to values from the cache and also to values that were read with
+ * a lock.
  */
 import type { ModelId } from "@tollgate/domain/catalog/Model"
 import type { UserId } from "@tollgate/domain/customer/User"

@@ -29,8 +29,8 @@ export class DeliveredText {
   #deltas = 0
 
   /**
-   * Appends the content of one translated event as one delta. The positions of `switches` count from the start of this content.
-   * Content before the first switch belongs to the first choice. Ignores empty content.
+   * Appends the content of one translated event as one delta. The positions of `switches` count from the start of this
+   * content. Content before the first switch belongs to the first choice. Ignores empty content.
    */
   append(content: string, switches: ReadonlyArray<ChoiceSwitch> = NO_SWITCHES): void {
     if (content === "") return

@@ -108,7 +108,9 @@ export class Delivery implements Indexed {
     })
   }
 
-  /** The time from the acceptance of the request to its first delta, in milliseconds; undefined if there is no delta. */
+  /**
+   * The time from the acceptance of the request to its first delta, in milliseconds; undefined if there is no delta.
+   */
   get ttftMillis(): number | undefined {
     return this.#firstDeltaAtMillis === undefined
       ? undefined

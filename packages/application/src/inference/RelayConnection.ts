@@ -36,7 +36,9 @@ export type Run = <A, E>(effect: Effect.Effect<A, E>, callback: Callback<A, E>) 
 export interface RelayConnection<Request extends InferenceRequest> extends RequestClock {
   readonly requestId: RequestId
   readonly protocol: Protocol
-  /** Returns true once a byte of the response was written, even of a keepalive. No other route can be tried after that. */
+  /**
+   * Returns true once a byte of the response was written, even of a keepalive. No other route can be tried after that.
+   */
   readonly committed: () => boolean
   /** Returns true if the client's connection is closed. */
   readonly gone: () => boolean

@@ -36,8 +36,8 @@ import { TracedConnection, tracedLedger } from "./TracedRequest.ts"
 const NO_TOOLS: ReadonlyArray<HostedTool> = []
 
 /**
- * Handles a request and calls back once. For a whole response it calls back after the settlement, with the function that
- * writes the response, or with an error. For a stream, or if there is no whole response to write, it calls back as
+ * Handles a request and calls back once. For a whole response it calls back after the settlement, with the function
+ * that writes the response, or with an error. For a stream, or if there is no whole response to write, it calls back as
  * soon as the settlement is queued. If the model is not found, a tool is refused or the admission fails, it calls back
  * without a settlement.
  */

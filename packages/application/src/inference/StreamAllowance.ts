@@ -104,7 +104,8 @@ export class StreamAllowance implements Allowance {
     this.#hold = hold
     const { estimate, price } = this.#admission
     // A hold that does not cover an estimate with unsized content was created as the only hold on its balances
-    // (`decideHold`), and its request may cost more than they contain. Therefore nothing is kept back for unsized content.
+    // (`decideHold`), and its request may cost more than they contain. Therefore nothing is kept back for unsized
+    // content.
     if (coversEstimate(hold, estimate, price)) this.#reservedInput = estimate.unsizedInput ?? Tokens.zero
     this.#isExhausted = !covers(hold, { ...this.#prompt, output: estimate.output }, price)
     this.#measureRoom()
@@ -152,8 +153,8 @@ export class StreamAllowance implements Allowance {
   }
 
   /**
-   * Counts the content that was sent since the last count. If content waits, also counts this content, and the prompt if
-   * its size is unknown.
+   * Counts the content that was sent since the last count. If content waits, also counts this content, and the prompt
+   * if its size is unknown.
    */
   #count(waiting: Waiting | undefined): void {
     const { counter, run } = this.#ports

@@ -11,7 +11,10 @@ import type { InferenceRequest } from "./RelayConnection.ts"
 export class TokenCounter extends Context.Tag("@tollgate/application/TokenCounter")<
   TokenCounter,
   {
-    /** Counts the tokens of a text in linear time. For a long text, the counter yields to the event loop from time to time. */
+    /**
+     * Counts the tokens of a text in linear time. For a long text, the counter yields to the event loop from time to
+     * time.
+     */
     readonly count: (text: string) => Effect.Effect<Tokens.Tokens>
   }
 >() {}

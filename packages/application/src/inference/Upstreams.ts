@@ -52,7 +52,10 @@ export type Verdict =
 
 export interface UpstreamExchange {
   readonly resume: () => void
-  /** Ends the exchange if it is still open, and releases the provider's slot. No event follows. Later calls have no effect. */
+  /**
+   * Ends the exchange if it is still open, and releases the provider's slot. No event follows. Later calls have no
+   * effect.
+   */
   readonly close: (verdict: Verdict) => void
 }
 

@@ -22,8 +22,8 @@ export class Shares<Party> {
   }
 
   /**
-   * True if the party holds its share, so that it cannot take another unit. `expected` is the number of units that other
-   * parties will take first.
+   * True if the party holds its share, so that it cannot take another unit. `expected` is the number of units that
+   * other parties will take first.
    */
   isFullFor(party: Party, expected = 0): boolean {
     return this.heldBy(party) + 1 > this.#limit - this.#total - expected

@@ -190,8 +190,8 @@ export const layer: Layer.Layer<OrderPayments, never, Ports> = Layer.scoped(
       })
 
     return {
-      // A client that disconnects while the draft is stored would otherwise leave the draft unopened. Its request stays in
-      // progress until the draft is stored, so the limit of the requests in progress also limits these drafts.
+      // A client that disconnects while the draft is stored would otherwise leave the draft unopened. Its request stays
+      // in progress until the draft is stored, so the limit of the requests in progress also limits these drafts.
       open: (provider, { id: resellerId, name, email }, draft) =>
         Effect.uninterruptibleMask((restore) =>
           Effect.gen(function* () {

@@ -6,8 +6,8 @@
  *   complete, usage unreported    local count of the prompt and the output
  *   cut after at least one delta  the prompt (reported, otherwise counted locally) and the local count of the delivered
  *                                 output; if the provider reported its whole output, at most the reported output
- *   no delta delivered            nothing; if the response is complete and its output is reported, as in the rows above,
- *                                 because that output can be hidden reasoning
+ *   no delta delivered            nothing; if the response is complete and its output is reported, as in the rows
+ *                                 above, because that output can be hidden reasoning
  *
  * The consumed tokens are recorded with the charge. The consumed tokens that are not charged are the operator loss.
  */
@@ -55,8 +55,8 @@ export interface Outcome {
 }
 
 /**
- * The local token counts. `prompt` is called only if no reported prompt can be used. `deliveredOutput` is called only if
- * the response was cut or its output is unreported.
+ * The local token counts. `prompt` is called only if no reported prompt can be used. `deliveredOutput` is called only
+ * if the response was cut or its output is unreported.
  */
 export interface LocalCounts {
   readonly prompt: () => Tokens.Tokens
@@ -74,7 +74,9 @@ export const needsLocalCount = (outcome: Outcome): boolean =>
 const isChargeable = ({ deltas, ending, reported }: Outcome): boolean =>
   deltas > 0 || (ending === "complete" && reported.output !== undefined)
 
-/** Returns the reported prompt usage. If the response is incomplete, all zeros mean that the prompt was not reported. */
+/**
+ * Returns the reported prompt usage. If the response is incomplete, all zeros mean that the prompt was not reported.
+ */
 export const reportedPrompt = ({ ending, reported }: Outcome): PromptUsage | undefined =>
   ending !== "complete" && reported.prompt !== undefined && isZero(reported.prompt) ? undefined : reported.prompt
 

@@ -18,7 +18,9 @@ export interface Checkpoint {
 
 const CHARACTERS_PER_TOKEN = 4
 
-/** Returns the checkpoint. It is zero before the first delta, because the prompt is charged only together with output. */
+/**
+ * Returns the checkpoint. It is zero before the first delta, because the prompt is charged only together with output.
+ */
 export const checkpoint = (delivered: {
   readonly deltas: number
   readonly characters: number

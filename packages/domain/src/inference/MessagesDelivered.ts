@@ -70,7 +70,9 @@ export const mergeCounts = (known: TokenCounts, member: unknown): TokenCounts =>
   return counts
 }
 
-/** Returns the tokens of compactions. According to Anthropic's documentation, the totals do not include these tokens. */
+/**
+ * Returns the tokens of compactions. According to Anthropic's documentation, the totals do not include these tokens.
+ */
 const compactionIn = ({ iterations }: JsonObject, name: string): number =>
   asArray(iterations)
     .map((item) => asObject(item))

@@ -23,7 +23,9 @@ export const promptText = (body: unknown): PromptText => {
   }
 }
 
-/** Returns the texts in a string or a list of blocks. Tool results, documents and search results contain more blocks. */
+/**
+ * Returns the texts in a string or a list of blocks. Tool results, documents and search results contain more blocks.
+ */
 const textsIn = (content: unknown): ReadonlyArray<string> =>
   typeof content === "string"
     ? [content]

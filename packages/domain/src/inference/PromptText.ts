@@ -6,7 +6,9 @@ export interface PromptText {
   readonly text: string
   /** Texts that the model reads independently. No token spans two texts, so each text is counted separately. */
   readonly separateTexts?: ReadonlyArray<string>
-  /** The sizes in bytes of the sample and of the whole text, if `text` is only a sample of a text too large to count. */
+  /**
+   * The sizes in bytes of the sample and of the whole text, if `text` is only a sample of a text too large to count.
+   */
   readonly sampleOf?: { readonly sampleBytes: number; readonly textBytes: number }
   /** The number of tokens that are not in the texts: message framing, attachments and token ids. */
   readonly extraTokens: number

@@ -52,8 +52,9 @@ export const outputWithin = (
 }
 
 /**
- * Splits a prompt count into tokens read from a cache, tokens written to a cache, and other tokens. This function is for
- * providers such as OpenAI, whose prompt count includes the cached tokens. The three parts add up to the prompt count.
+ * Splits a prompt count into tokens read from a cache, tokens written to a cache, and other tokens. This function is
+ * for providers such as OpenAI, whose prompt count includes the cached tokens. The three parts add up to the prompt
+ * count.
  */
 export const promptIncludingCached = (
   prompt: Tokens.Tokens,

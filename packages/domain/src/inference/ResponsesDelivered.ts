@@ -2,8 +2,9 @@
  * Reads the delivered content and the reported usage from the stream events of a response or from a whole response.
  *
  * Content is text, refusals, reasoning, transcripts of sound, and the names, arguments, inputs, code and patches of
- * tool calls (docs/reference/billing.md#c10). A stream sends content in deltas. The `*.done` events are not counted, because
- * they repeat the content of the deltas. Encrypted reasoning and the queries of hosted search tools are not counted.
+ * tool calls (docs/reference/billing.md#c10). A stream sends content in deltas. The `*.done` events are not counted,
+ * because they repeat the content of the deltas. Encrypted reasoning and the queries of hosted search tools are not
+ * counted.
  */
 import * as Tokens from "../money/Tokens.ts"
 import { asArray, asObject, asText, type JsonObject } from "./Json.ts"

@@ -10,8 +10,8 @@ export type WriteOffReason =
   /** A text or embeddings response that was not streamed. Its cost is known only after the provider has finished. */
   | "whole_response"
   /**
-   * A stream with usage that its provider reported, and whose cost exceeds its hold. If the provider reported only a part
-   * of the usage, a locally counted prompt can also be the cause.
+   * A stream with usage that its provider reported, and whose cost exceeds its hold. If the provider reported only a
+   * part of the usage, a locally counted prompt can also be the cause.
    */
   | "reported_usage"
   /**

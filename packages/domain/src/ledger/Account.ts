@@ -1,5 +1,6 @@
 /**
- * A ledger account has three columns: the sum of its credits, the sum of its debits, and the sum that open holds set aside.
+ * A ledger account has three columns: the sum of its credits, the sum of its debits, and the sum that open holds set
+ * aside.
  *
  *     available = credits posted - debits posted - debits pending >= 0
  *

@@ -1,9 +1,9 @@
 /**
  * A hold sets aside plan tokens and pay-as-you-go money for one open request.
  *
- * A hold never exceeds the available balances. It takes plan tokens first, then pay-as-you-go money. A request is refused
- * if the balances do not cover the smallest possible usage of the request. The hold of a stream grows while the stream is
- * delivered, and no stream delivers more output than its hold covers.
+ * A hold never exceeds the available balances. It takes plan tokens first, then pay-as-you-go money. A request is
+ * refused if the balances do not cover the smallest possible usage of the request. The hold of a stream grows while the
+ * stream is delivered, and no stream delivers more output than its hold covers.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"

@@ -10,7 +10,9 @@ import { UsdPico } from "../money/UsdPico.ts"
 import type { TokenUsage } from "./TokenUsage.ts"
 
 export type PicoPerToken = bigint & Brand.Brand<"PicoPerToken">
-/** The maximum rate: 1,000 USD per million tokens. The limit ensures that the cost of a request fits a 64-bit integer. */
+/**
+ * The maximum rate: 1,000 USD per million tokens. The limit ensures that the cost of a request fits a 64-bit integer.
+ */
 export const MAX_PICO_PER_TOKEN = 1_000_000_000n
 export const PicoPerToken = Brand.refined<PicoPerToken>(
   (n) => n >= 0n && n <= MAX_PICO_PER_TOKEN,
@@ -34,9 +36,9 @@ export const cost = (price: Price, usage: TokenUsage): UsdPico =>
   )
 
 /**
- * Returns the cost of the first `count` tokens of a usage, in pico-USD. The tokens are in the order in which a plan covers
- * them: input, cache write, cache read, output. A higher `count` never gives a lower cost. A `count` of at least the total
- * number of tokens gives the cost of the whole usage.
+ * Returns the cost of the first `count` tokens of a usage, in pico-USD. The tokens are in the order in which a plan
+ * covers them: input, cache write, cache read, output. A higher `count` never gives a lower cost. A `count` of at least
+ * the total number of tokens gives the cost of the whole usage.
  */
 export const prefixCost = (price: Price, usage: TokenUsage, count: Tokens): UsdPico => {
   let left: bigint = count

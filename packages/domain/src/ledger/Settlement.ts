@@ -3,10 +3,10 @@
  *
  *     plan value + pay-as-you-go + write-off = cost
  *
- * The split depends on both balances at the time of the settlement. The plan covers the first tokens, in the order input,
- * cache write, cache read, output. The cost of these tokens is the plan value. The pay-as-you-go balance pays for the
- * remaining tokens. The amount that no balance can pay is written off. Therefore no settlement fails because a balance
- * is too low, and no balance becomes negative.
+ * The split depends on both balances at the time of the settlement. The plan covers the first tokens, in the order
+ * input, cache write, cache read, output. The cost of these tokens is the plan value. The pay-as-you-go balance pays
+ * for the remaining tokens. The amount that no balance can pay is written off. Therefore no settlement fails because a
+ * balance is too low, and no balance becomes negative.
  */
 
 import * as Tokens from "../money/Tokens.ts"

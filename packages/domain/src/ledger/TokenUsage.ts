@@ -1,8 +1,8 @@
 /**
  * A token usage is the number of tokens that a request used in each token class. Each class has a separate price.
  *
- * The classes are disjoint: `input` excludes tokens read from or written to a prompt cache, and `output` includes reasoning.
- * Each protocol's usage report is converted to this form when it is read.
+ * The classes are disjoint: `input` excludes tokens read from or written to a prompt cache, and `output` includes
+ * reasoning. Each protocol's usage report is converted to this form when it is read.
  */
 import * as Tokens from "../money/Tokens.ts"
 

@@ -15,8 +15,8 @@ export const zero: Tokens = Tokens(0n)
 export const MAX_PER_CLASS = 1_000_000_000n
 
 /**
- * Converts a count that a provider or a tokenizer returned. Drops the fraction, and limits the count to the range from 0 to
- * {@link MAX_PER_CLASS}. An invalid count never fails, because it must not stop a settlement.
+ * Converts a count that a provider or a tokenizer returned. Drops the fraction, and limits the count to the range from
+ * 0 to {@link MAX_PER_CLASS}. An invalid count never fails, because it must not stop a settlement.
  */
 export const fromCount = (count: number): Tokens => {
   if (!(count > 0)) return zero
@@ -24,7 +24,10 @@ export const fromCount = (count: number): Tokens => {
   return Tokens(BigInt(Math.trunc(count)))
 }
 
-/** Converts tokens of one class to a number for arithmetic on every frame of a stream. Exact up to {@link MAX_PER_CLASS}. */
+/**
+ * Converts tokens of one class to a number for arithmetic on every frame of a stream. Exact up to
+ * {@link MAX_PER_CLASS}.
+ */
 export const toCount = (tokens: Tokens): number => Number(tokens)
 
 export const min = (a: Tokens, b: Tokens): Tokens => (a < b ? a : b)

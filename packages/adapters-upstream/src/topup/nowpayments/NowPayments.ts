@@ -166,8 +166,8 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         const [elapsed, [failedOwn, own]] = yield* Effect.timed(
           Effect.partition(payments, ownOf, { concurrency: MAX_COINS })
         )
-        // The refresh must end before the timeout of its use case. A paid order is credited even if its repeats cannot be
-        // read in the remaining time.
+        // The refresh must end before the timeout of its use case. A paid order is credited even if its repeats cannot
+        // be read in the remaining time.
         const [failedRepeats, repeats] = yield* Effect.timeoutTo(
           Effect.partition(repeatsOf(own, repeatedPayments), repeatOf, { concurrency: MAX_COINS }),
           {
