@@ -13,12 +13,20 @@ const id = { ...indonesian, operatorPages: operatorTables.id }
 
 const SOURCES = resolve(import.meta.dirname, "../../apps/console/src")
 
-/** Returns each text by its path. A text with parameters is called with samples. */
-const flat = (table: object, path = ""): ReadonlyArray<readonly [string, string]> =>
+/** Returns each text by its path. A text with parameters is called with these samples. */
+const flatWith = (
+  samples: readonly [string, string],
+  table: object,
+  path = ""
+): ReadonlyArray<readonly [string, string]> =>
   Object.entries(table).flatMap(([name, value]) => {
-    if (typeof value === "function") return [[`${path}${name}`, String(value("<1>", "<2>"))] as const]
-    return typeof value === "string" ? [[`${path}${name}`, value] as const] : flat(value, `${path}${name}.`)
+    if (typeof value === "function") return [[`${path}${name}`, String(value(...samples))] as const]
+    return typeof value === "string"
+      ? [[`${path}${name}`, value] as const]
+      : flatWith(samples, value, `${path}${name}.`)
   })
+
+const flat = (table: object) => flatWith(["<1>", "<2>"], table)
 
 /** The paths of texts that are the same in both languages, such as names. */
 const SAME = /^(shell\.languages|clients\.names)\.|^(common\.csv|topUps\.methods\.qris|topUps\.token|topUps\.memo)$/
@@ -35,6 +43,22 @@ describe("the texts of the console", () => {
     const shown = (table: object) =>
       flat(table).map(([path, text]) => [path, text.includes("<1>"), text.includes("<2>")])
     expect(shown(id)).toEqual(shown(en))
+  })
+
+  it("have the singular of an English noun for a single thing", () => {
+    const inEnglish: ReadonlyArray<readonly [text: string, shown: string]> = [
+      [english.limits.words.requests_per_minute("1"), "1 request per minute"],
+      [english.limits.words.requests_per_minute("2"), "2 requests per minute"],
+      [english.limits.words.concurrent_requests("1"), "1 concurrent request"],
+      [english.customers.found("1"), "1 customer found"],
+      [english.customers.found("0"), "0 customers found"],
+      [english.customers.moreFound("1"), "1 more customer. Search by email."]
+    ]
+    expect(inEnglish.map(([text]) => text)).toEqual(inEnglish.map(([, shown]) => shown))
+    const plurals = flatWith(["1", "1"], en).filter(([, text]) =>
+      /\b1 (?:\w+ )?(?:tokens|requests|customers|seconds)\b/.test(text)
+    )
+    expect(plurals).toEqual([])
   })
 
   it("differ between the languages", () => {

@@ -318,7 +318,7 @@ describe.skipIf(isMissing).sequential("an operator", () => {
   it("requests the refresh of all open orders", async () => {
     await ani.follow("/console/operator/topups")
     await ani.page.getByRole("button", { name: "Refresh all open orders" }).click()
-    await ani.sees("0 of 0 orders were read.")
+    await ani.sees("Orders read: 0 of 0.")
   })
 
   it("sees what a catalog file changes before it is applied", async () => {
@@ -389,6 +389,7 @@ describe.skipIf(isMissing).sequential("an operator", () => {
     await ani.press("Settle the requests of dead nodes")
     await confirm(ani, "Settle the requests of dead nodes")
     await ani.sees("Settled: 0.")
+    expect(await ani.page.evaluate(() => document.activeElement?.textContent)).toBe("Settle the requests of dead nodes")
     expect(ani.requests).toContain(`${server.url}/api/operator/holds/sweep`)
   })
 

@@ -1,9 +1,34 @@
 /**
  * Shows dialogs above the page. The native dialog element keeps the focus inside the dialog. The key Escape closes it.
+ * The browser then returns the focus to the element that had it before.
  */
 import type { ComponentChildren } from "preact"
-import { useEffect, useId, useRef } from "preact/hooks"
+import { useId, useLayoutEffect, useRef } from "preact/hooks"
 import { useTexts } from "../i18n/Language.ts"
+
+const ancestorsOf = (element: Element): ReadonlyArray<Element> => {
+  const parent = element.parentElement
+  return parent === null ? [] : [parent, ...ancestorsOf(parent)]
+}
+
+/**
+ * Keeps the focus in the page if `focused` disappears, as the button of a key does when the list is read again: moves it
+ * to the heading of the nearest part of the page that is still there.
+ */
+const keepFocusNear = (focused: Element): void => {
+  const parts = ancestorsOf(focused)
+  const observer = new MutationObserver(() => {
+    if (document.activeElement === focused) return
+    observer.disconnect()
+    if (focused.isConnected || document.activeElement !== document.body) return
+    const headings = parts.filter((part) => part.isConnected).map((part) => part.querySelector<HTMLElement>("h1, h2"))
+    const heading = headings.find((each) => each !== null)
+    if (heading === undefined || heading === null) return
+    heading.tabIndex = -1
+    heading.focus({ preventScroll: true })
+  })
+  observer.observe(document.body, { childList: true, subtree: true })
+}
 
 interface DialogProps {
   readonly title: string
@@ -14,11 +39,28 @@ interface DialogProps {
 export const Dialog = ({ title, children, onClose }: DialogProps) => {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
-    dialog.current?.showModal()
+  const isRemoved = useRef(false)
+  // A layout effect ends before the element leaves the page. The browser returns the focus only when an element that is
+  // in the page is closed.
+  useLayoutEffect(() => {
+    const element = dialog.current
+    const before = document.activeElement
+    element?.showModal()
+    return () => {
+      isRemoved.current = true
+      element?.close()
+      if (before !== null && document.activeElement === before) keepFocusNear(before)
+    }
   }, [])
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby={id} onClose={onClose}>
+    <dialog
+      ref={dialog}
+      class="dialog"
+      aria-labelledby={id}
+      onClose={() => {
+        if (!isRemoved.current) onClose()
+      }}
+    >
       <h2 id={id} dir="auto">
         {title}
       </h2>

@@ -1,7 +1,7 @@
 /**
  * English: the frame of every page, common words, and problems.
  */
-const plural = (count: number, one: string, other: string): string => `${count} ${count === 1 ? one : other}`
+import { plural } from "./Plural.ts"
 
 export const frameTexts = {
   shell: {
@@ -10,6 +10,8 @@ export const frameTexts = {
     skip: "Skip to the content",
     logIn: "Log in",
     leave: "Leave",
+    notEnded:
+      "The service did not confirm the end of the session, so the session may still be open. Try again. Without a request, it ends after 30 minutes.",
     forgetKey: "Forget the key",
     about: "About",
     documentation: "Documentation",
@@ -56,7 +58,8 @@ export const frameTexts = {
   problems: {
     unknown: "The request failed.",
     requestId: "State this request id when you report the problem:",
-    waitSeconds: (seconds: number) => `Too many attempts. Try again in ${plural(seconds, "second", "seconds")}.`,
+    waitSeconds: (seconds: number) =>
+      `Too many attempts. Try again in ${plural(String(seconds), "second", "seconds")}.`,
     invalidFields: (fields: string) => `The service does not accept this input: ${fields}.`,
     byCode: {
       no_response: "The service did not respond. Check your connection and try again.",

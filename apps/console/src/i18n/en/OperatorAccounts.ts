@@ -153,7 +153,9 @@ export const operatorAccountTexts = {
     set: "Set the limits",
     setQuestion: (name: string) => `Set these limits for “${name}”?`,
     setText: "These limits replace all limits of the key, and apply from the next request on.",
-    saved: "The limits are set."
+    saved: "The limits are set.",
+    changedMeanwhile:
+      "Another operator or the reseller has changed the limits. Nothing was sent. Check the limits, then enter your change again."
   },
   topUps: {
     list: "Top-ups",
@@ -167,7 +169,7 @@ export const operatorAccountTexts = {
     refreshAll: "Refresh all open orders",
     refreshAllText:
       "Reads the payments of all open orders and of the other orders that are due, and credits the paid orders. This can take minutes.",
-    refreshed: (refreshed: string, attempted: string) => `${refreshed} of ${attempted} orders were read.`,
+    refreshed: (refreshed: string, attempted: string) => `Orders read: ${refreshed} of ${attempted}.`,
     credited: (count: string) => `Orders credited: ${count}.`,
     withoutProvider: (count: string) => `Open orders without a configured payment provider: ${count}.`,
     refresh: "Refresh",

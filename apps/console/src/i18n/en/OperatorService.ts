@@ -1,6 +1,8 @@
 /**
  * English: the home page of an operator, and the pages about the catalog and the service.
  */
+import { plural } from "./Plural.ts"
+
 export const operatorServiceTexts = {
   home: {
     intro: "Items that need a decision come first.",
@@ -59,7 +61,7 @@ export const operatorServiceTexts = {
     none: "The catalog is empty",
     noneText: "Upload a catalog file. The command tollgate catalog init writes a first one.",
     tiers: "Plans for sale",
-    tier: (tokens: string) => `${tokens} tokens`,
+    tier: (tokens: string) => plural(tokens, "token", "tokens"),
     notForSale: "Not for sale",
     noTiers: "No plans",
     providers: "Providers",
@@ -83,6 +85,8 @@ export const operatorServiceTexts = {
     after: "After",
     member: "Member",
     apply: "Apply",
+    changedMeanwhile:
+      "The stored catalog has changed since the changes were shown. Nothing was applied. Check the changes again.",
     applyQuestion: "Apply these changes?",
     applyText: "All servers use the new prices and routes within a second.",
     applied: (version: string) => `The catalog is applied. It has version ${version}.`
@@ -107,8 +111,9 @@ export const operatorServiceTexts = {
     list: "Open requests, oldest first",
     none: "No request is open",
     since: (time: string) => `Open since ${time}`,
-    tokens: (count: string) => `${count} tokens held`,
-    delivered: (input: string, output: string) => `Checkpoint: ${input} input tokens, ${output} output tokens`,
+    tokens: (count: string) => `${plural(count, "token", "tokens")} held`,
+    delivered: (input: string, output: string) =>
+      `Checkpoint: ${plural(input, "input token", "input tokens")}, ${plural(output, "output token", "output tokens")}`,
     orphaned: "The node is dead",
     sweep: "Settle the requests of dead nodes",
     sweepText: "Servers do this by themselves. Each request is settled at its last checkpoint.",

@@ -1,6 +1,8 @@
 /**
  * English: the pages of a reseller about mints and customers.
  */
+import { plural } from "./Plural.ts"
+
 export const resellerTexts = {
   home: {
     quota: "Your quota",
@@ -28,7 +30,7 @@ export const resellerTexts = {
     customer: "Customer",
     customerHint: "The email of a customer. A new email becomes a new customer.",
     tier: "Plan",
-    tokens: (count: string) => `${count} tokens`,
+    tokens: (count: string) => plural(count, "token", "tokens"),
     notCovered: (amount: string) => `Your quota does not cover this plan. Top up ${amount}.`,
     noTiers: "No plan is for sale",
     noTiersText: "The operator decides which plans are for sale. Ask the operator of this service.",
@@ -38,6 +40,8 @@ export const resellerTexts = {
     quotaNow: "Quota now",
     quotaAfter: "Quota afterwards",
     tierGone: "This plan is no longer for sale.",
+    tierChanged: "This plan has changed",
+    tierChangedText: "Nothing was sent. Check the plan and its price, then confirm again.",
     short: "Your quota does not cover this plan",
     topUp: "Top up",
     mintNow: "Mint now",
@@ -47,7 +51,7 @@ export const resellerTexts = {
     askAgain: "Ask again",
     discard: "Discard",
     done: "Minted",
-    doneText: (tokens: string, email: string) => `${email} received ${tokens} tokens.`,
+    doneText: (tokens: string, email: string) => `${email} received ${plural(tokens, "token", "tokens")}.`,
     toCustomer: "Create an API key",
     another: "Mint another",
     notLinked: "This email belongs to a user who is not your customer",
@@ -64,9 +68,9 @@ export const resellerTexts = {
     email: "Email",
     emailHint: "The customer receives no message.",
     search: "Search by email",
-    found: (count: string) => `${count} customers found`,
+    found: (count: string) => `${plural(count, "customer", "customers")} found`,
     noMatch: "No customer has such an email.",
-    moreFound: (count: string) => `${count} more customers. To find them, search by email.`,
+    moreFound: (count: string) => `${plural(count, "more customer", "more customers")}. Search by email.`,
     none: "No customers yet",
     noneText: "Add the first customer by email. Then mint a plan and create an API key.",
     one: "Customer",
@@ -134,9 +138,9 @@ export const resellerTexts = {
       spend_usd_micro_per_day: (amount: string) => `${amount} per day`,
       spend_usd_micro_per_month: (amount: string) => `${amount} per month`,
       spend_usd_micro_total: (amount: string) => `${amount} in total`,
-      requests_per_minute: (count: string) => `${count} requests per minute`,
-      tokens_per_minute: (count: string) => `${count} tokens per minute`,
-      concurrent_requests: (count: string) => `${count} concurrent requests`,
+      requests_per_minute: (count: string) => `${plural(count, "request", "requests")} per minute`,
+      tokens_per_minute: (count: string) => `${plural(count, "token", "tokens")} per minute`,
+      concurrent_requests: (count: string) => plural(count, "concurrent request", "concurrent requests"),
       expires_at: (time: string) => `until ${time}`,
       models: (names: string) => `only ${names}`
     }

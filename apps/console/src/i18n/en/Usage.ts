@@ -1,6 +1,8 @@
 /**
  * English: usage, balances, and the settings of client programs.
  */
+import { plural } from "./Plural.ts"
+
 export const usageTexts = {
   usage: {
     intro: "The settled requests of your customers. Days are in WIB (UTC+7).",
@@ -20,13 +22,13 @@ export const usageTexts = {
     requests: "Requests",
     tokens: "Tokens",
     cost: "Cost",
-    tokensOf: (count: string) => `${count} tokens`
+    tokensOf: (count: string) => plural(count, "token", "tokens")
   },
   balance: {
     title: "Plans and balance",
     noPlans: "No token plan yet",
     askReseller: "Buy a plan from your reseller.",
-    ofTokens: (purchased: string) => `of ${purchased} tokens left`,
+    ofTokens: (purchased: string) => `of ${plural(purchased, "token", "tokens")} left`,
     remaining: (model: string) => `Remaining tokens for ${model}, in percent`,
     status: { active: "Active", exhausted: "Used up" },
     payg: "Pay-as-you-go balance",

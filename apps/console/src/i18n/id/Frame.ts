@@ -10,6 +10,8 @@ export const frameTexts: typeof english = {
     skip: "Langsung ke isi",
     logIn: "Masuk",
     leave: "Keluar",
+    notEnded:
+      "Layanan belum mengonfirmasi akhir sesi, jadi sesi mungkin masih terbuka. Coba lagi. Tanpa permintaan, sesi berakhir setelah 30 menit.",
     forgetKey: "Lupakan kunci",
     about: "Tentang",
     documentation: "Dokumentasi",

@@ -155,7 +155,9 @@ export const operatorAccountTexts: typeof english = {
     set: "Tetapkan batas",
     setQuestion: (name) => `Tetapkan batas ini untuk “${name}”?`,
     setText: "Batas ini menggantikan semua batas kunci, dan berlaku mulai permintaan berikutnya.",
-    saved: "Batas sudah ditetapkan."
+    saved: "Batas sudah ditetapkan.",
+    changedMeanwhile:
+      "Operator lain atau reseller sudah mengubah batas ini. Belum ada yang dikirim. Periksa batasnya, lalu isi perubahan Anda lagi."
   },
   topUps: {
     list: "Daftar pengisian",

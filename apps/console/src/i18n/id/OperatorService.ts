@@ -85,6 +85,8 @@ export const operatorServiceTexts: typeof english = {
     after: "Sesudah",
     member: "Atribut",
     apply: "Terapkan",
+    changedMeanwhile:
+      "Katalog tersimpan sudah berubah sejak perubahan ditampilkan. Belum ada yang diterapkan. Periksa lagi perubahannya.",
     applyQuestion: "Terapkan perubahan ini?",
     applyText: "Semua server memakai harga dan rute baru dalam satu detik.",
     applied: (version) => `Katalog sudah diterapkan. Versinya ${version}.`

@@ -40,6 +40,8 @@ export const resellerTexts: typeof english = {
     quotaNow: "Kuota saat ini",
     quotaAfter: "Kuota setelahnya",
     tierGone: "Paket ini tidak dijual lagi.",
+    tierChanged: "Paket ini sudah berubah",
+    tierChangedText: "Belum ada yang dikirim. Periksa paket dan harganya, lalu konfirmasi lagi.",
     short: "Kuota Anda tidak cukup untuk paket ini",
     topUp: "Isi kuota",
     mintNow: "Jual sekarang",
