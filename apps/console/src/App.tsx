@@ -24,7 +24,7 @@ import {
 } from "./routes/Routes.ts"
 import { $returnPath } from "./state/ReturnPath.ts"
 import { $hasLeft, $session, type Session } from "./state/Session.ts"
-import { Empty, Loading, Notice } from "./ui/Notices.tsx"
+import { Empty, Loading, LoadProblem } from "./ui/Notices.tsx"
 import { Page } from "./ui/Page.tsx"
 import { Shell } from "./ui/Shell.tsx"
 
@@ -63,23 +63,13 @@ const Unknown = () => {
 const Lazy = <N extends string>({ load, name, id }: { load: Loader<N>; name: N; id: string }) => {
   const [pages, setPages] = useState<Pages<N>>()
   const [failed, setFailed] = useState(false)
-  const { shell } = useTexts()
   useEffect(() => {
     load().then(
       (loaded) => setPages(() => loaded.pages),
       () => setFailed(true)
     )
   }, [load])
-  if (failed) {
-    return (
-      <Notice kind="bad">
-        <p>{shell.newVersion}</p>
-        <button type="button" class="button" onClick={() => location.reload()}>
-          {shell.reload}
-        </button>
-      </Notice>
-    )
-  }
+  if (failed) return <LoadProblem />
   if (pages === undefined) return <Loading problem={undefined} retry={() => undefined} />
   const Shown: ComponentType<PageProps> = pages[name]
   return <Shown key={id} id={id} />

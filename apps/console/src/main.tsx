@@ -9,9 +9,14 @@ import "./styles/parts.css"
 import "./styles/forms.css"
 import { App } from "./App.tsx"
 import { startLanguage } from "./i18n/Language.ts"
+import { showLoadFailure } from "./i18n/LoadFailure.ts"
 import { startTheme } from "./state/Theme.ts"
 
 startTheme()
-await startLanguage()
 const root = document.getElementById("console")
-if (root !== null) render(<App />, root)
+if (root !== null) {
+  await startLanguage().then(
+    () => render(<App />, root),
+    () => showLoadFailure(root)
+  )
+}

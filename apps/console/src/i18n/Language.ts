@@ -39,8 +39,21 @@ interface Loaded {
 
 const $loaded = atom<Loaded | undefined>(undefined)
 
+/** True if the texts of the language that the user selected last could not be loaded. */
+export const $languageFailed = atom(false)
+
+/** The language that was selected last. Its texts can arrive before the texts of an earlier selection. */
+let wanted: Language | undefined
+
+/** Loads the texts of a language. Fails if they cannot be loaded, unless the user has selected another language. */
 const load = async (language: Language): Promise<void> => {
-  const { texts } = await loaders[language]()
+  wanted = language
+  $languageFailed.set(false)
+  const loading = loaders[language]().then(({ texts }) => texts)
+  const texts = await loading.catch((error: unknown) => {
+    if (wanted === language) throw error
+  })
+  if (texts === undefined || wanted !== language) return
   document.documentElement.lang = language
   $loaded.set({ language, texts })
 }
@@ -49,7 +62,7 @@ export const startLanguage = (): Promise<void> => load(preferred())
 
 export const setLanguage = (language: Language): Promise<void> => {
   localStorage.setItem(STORED_AS, language)
-  return load(language)
+  return load(language).catch(() => $languageFailed.set(true))
 }
 
 const loaded = (): Loaded => {

@@ -46,6 +46,19 @@ export const ProblemNotice = ({ problem, retry }: ProblemProps) => {
   )
 }
 
+/** Tells that a file of the console could not be loaded, for example because a newer version was installed. */
+export const LoadProblem = () => {
+  const { shell } = useTexts()
+  return (
+    <Notice kind="bad">
+      <p>{shell.newVersion}</p>
+      <button type="button" class="button" onClick={() => location.reload()}>
+        {shell.reload}
+      </button>
+    </Notice>
+  )
+}
+
 interface LoadingProps {
   readonly problem: Problem | undefined
   readonly retry: () => void

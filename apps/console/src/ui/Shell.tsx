@@ -4,12 +4,16 @@
  */
 import { useStore } from "@nanostores/preact"
 import type { ComponentChildren } from "preact"
-import { api } from "../api/Client.ts"
-import { type Language, setLanguage, useLanguage, useTexts } from "../i18n/Language.ts"
+import { useEffect } from "preact/hooks"
+import { api, bodyOf } from "../api/Client.ts"
+import { type Action, useAction } from "../api/Loaded.ts"
+import { Problem } from "../api/Problem.ts"
+import { $languageFailed, type Language, setLanguage, useLanguage, useTexts } from "../i18n/Language.ts"
 import { $router, type PageName, pathOf } from "../routes/Routes.ts"
 import { $session, closeSession, type Session } from "../state/Session.ts"
 import { $theme, setTheme, type Theme, themes } from "../state/Theme.ts"
 import { Icon, type IconName, Mark } from "./Icons.tsx"
+import { LoadProblem, Notice } from "./Notices.tsx"
 import { serviceName } from "./Page.tsx"
 
 type Item = IconName & PageName
@@ -95,17 +99,31 @@ const Footer = () => {
   )
 }
 
-/** Deletes the credential. For an operator, first asks the gateway to end the session, so that its token is refused. */
+/**
+ * Deletes the credential. For an operator, first asks the gateway to end the session, so that its token is refused. If
+ * the gateway does not confirm this, the credential stays, so that the operator can try again.
+ */
 const leave = async ({ kind }: Session): Promise<void> => {
-  if (kind === "operator") await api.DELETE("/api/operator/session").catch(() => {})
+  if (kind === "operator") {
+    await bodyOf(api.DELETE("/api/operator/session")).catch((error: unknown) => {
+      // A refused token belongs to a session that has ended already.
+      if (!(error instanceof Problem && error.status === 401)) throw error
+    })
+  }
   closeSession()
 }
 
-const AccountLink = ({ session, current }: { readonly session: Session; readonly current: string }) => {
+interface AccountLinkProps {
+  readonly session: Session
+  readonly current: string
+  readonly leaving: Action<Session>
+}
+
+const AccountLink = ({ session, current, leaving }: AccountLinkProps) => {
   const { shell } = useTexts()
   if (session.kind !== "reseller") {
     return (
-      <button type="button" class="button small" onClick={() => leave(session)}>
+      <button type="button" class="button small" aria-disabled={leaving.running} onClick={() => leaving.run(session)}>
         {session.kind === "customer" ? shell.forgetKey : shell.leave}
       </button>
     )
@@ -126,6 +144,9 @@ export const Shell = ({ children }: { readonly children: ComponentChildren }) =>
   const session = useStore($session)
   const route = useStore($router)?.route ?? "start"
   const current = itemOf[route] ?? route
+  const languageFailed = useStore($languageFailed)
+  const leaving = useAction(leave)
+  useEffect(() => leaving.forget(), [session])
   return (
     <div class={session === undefined ? "shell" : "shell with-navigation"}>
       <a class="skip" href="#content" target="_self">
@@ -141,11 +162,13 @@ export const Shell = ({ children }: { readonly children: ComponentChildren }) =>
             {shell.logIn}
           </a>
         ) : (
-          <AccountLink session={session} current={current} />
+          <AccountLink session={session} current={current} leaving={leaving} />
         )}
       </header>
       {session !== undefined && <Navigation items={navigation[session.kind]} current={current} />}
       <main id="content" tabIndex={-1}>
+        {leaving.problem !== undefined && session?.kind === "operator" && <Notice kind="bad">{shell.notEnded}</Notice>}
+        {languageFailed && <LoadProblem />}
         {children}
       </main>
       <Footer />
