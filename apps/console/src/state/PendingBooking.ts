@@ -50,15 +50,19 @@ export const useBooking = (account: string): Booking => {
     sessionStorage.setItem(key, JSON.stringify(booking))
     setPending(booking)
   }
+  /** False if the operator has discarded the pending booking on this page after a reload, or has ended the session. */
+  const isStored = (): boolean => pending !== undefined && stored(key)?.operationId === pending.operationId
   return {
     pending,
     prepare: (amountUsdMicro, reason) =>
       keep({ actor: actorNow(), operationId: newOperationId(), amountUsdMicro, reason, isSent: false }),
     markSent: (isSent) => {
-      if (pending !== undefined) keep({ ...pending, isSent })
+      if (pending === undefined) return
+      if (isStored()) keep({ ...pending, isSent })
+      else setPending({ ...pending, isSent })
     },
     forget: () => {
-      sessionStorage.removeItem(key)
+      if (isStored()) sessionStorage.removeItem(key)
       setPending(undefined)
     }
   }

@@ -28,6 +28,9 @@ export const $pendingMint = computed([$stored, $session], (mint) =>
   mint === undefined || mint.resellerId !== sessionReseller() ? undefined : mint
 )
 
+// The user deletes the stored mint by ending the session.
+$session.listen(() => $stored.set(storedOperation(STORED_AS)))
+
 const keep = (mint: PendingMint): void => {
   sessionStorage.setItem(STORED_AS, JSON.stringify(mint))
   $stored.set(mint)
@@ -36,10 +39,16 @@ const keep = (mint: PendingMint): void => {
 export const prepareMint = (email: string, tierId: string): void =>
   keep({ resellerId: sessionReseller() ?? "", operationId: newOperationId(), email, tierId, isSent: false })
 
-/** Stores whether the mint may already be made. */
-export const markSent = (mint: PendingMint, isSent: boolean): void => keep({ ...mint, isSent })
+const isStored = (operationId: string): boolean => $stored.get()?.operationId === operationId
 
-export const forgetMint = (): void => {
+/** Stores whether the mint may already be made, unless the reseller has discarded it. */
+export const markSent = (mint: PendingMint, isSent: boolean): void => {
+  if (isStored(mint.operationId)) keep({ ...mint, isSent })
+}
+
+/** Deletes the mint with this operation id, unless a later mint has replaced it. */
+export const forgetMint = (operationId: string): void => {
+  if (!isStored(operationId)) return
   sessionStorage.removeItem(STORED_AS)
   $stored.set(undefined)
 }
