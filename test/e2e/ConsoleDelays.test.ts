@@ -1,11 +1,8 @@
 /**
  * Uses the console while responses are late, fail, or belong to an action that the user has left.
  */
-import { rm, writeFile } from "node:fs/promises"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import type { Browser, Route } from "playwright-core"
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { ConsoleServer } from "../support/console/ConsoleServer.ts"
 import { Visitor } from "../support/console/Visitor.ts"
 import * as HeadlessBrowser from "../support/rankings/Browser.ts"
@@ -25,10 +22,13 @@ const BUYER = "budi@delays.example"
 
 let server: ConsoleServer
 let visitor: Visitor
+let operatorToken = ""
 let operatorSession = ""
 let resellerSession = ""
 let resellerToken = ""
+let resellerId = ""
 let customerPath = ""
+let keyId = ""
 
 const send = (token: string, path: string, body: object) => server.send("POST", path, token, body)
 
@@ -44,15 +44,19 @@ beforeAll(async () => {
   if (isMissing) return
   server = await ConsoleServer.start()
   const operator = await operatorOf("ani")
+  operatorToken = operator.token
   operatorSession = operator.session
   await signUp(RESELLER, "Toko")
   await send(operator.token, `/api/operator/resellers/${RESELLER}/review`, { move: "approve" })
   const login = await send("", "/api/reseller/auth/login", { email: RESELLER, password: PASSWORD })
   resellerToken = String(login.token)
+  resellerId = (login.reseller as { readonly id: string }).id
   resellerSession = JSON.stringify({ kind: "reseller", token: resellerToken, reseller: login.reseller })
   const { user_id } = await send(resellerToken, "/api/reseller/customers", { email: CUSTOMER })
-  for (const name of ["laptop", "phone"]) await send(resellerToken, `/api/reseller/customers/${user_id}/keys`, { name })
+  const keys = `/api/reseller/customers/${user_id}/keys`
+  for (const name of ["laptop", "phone"]) keyId = String((await send(resellerToken, keys, { name })).key_id)
   customerPath = `/console/customers/${user_id}`
+  visitor = await Visitor.arrive(browser, server.url)
 }, 240_000)
 
 afterAll(async () => {
@@ -61,17 +65,21 @@ afterAll(async () => {
   await server.close()
 })
 
-beforeEach(async () => {
-  if (!isMissing) visitor = await Visitor.arrive(browser, server.url)
+afterEach(async ({ task }) => {
+  if (isMissing) return
+  await visitor.page.unrouteAll()
+  if (task.result?.state !== "fail") return
+  await visitor.leave()
+  visitor = await Visitor.arrive(browser, server.url)
 })
 
-afterEach(async () => {
-  if (!isMissing) await visitor.leave()
-})
-
+/** Opens a page in this session. If the session is open already, the browser does not load a new document. */
 const enter = async (session: string, path: string): Promise<void> => {
-  await visitor.open("/console")
-  await visitor.page.evaluate((text) => sessionStorage.setItem("tollgate.session", text), session)
+  const { page } = visitor
+  if (!page.url().startsWith(server.url)) await visitor.open("/console")
+  const stored = await page.evaluate(() => sessionStorage.getItem("tollgate.session"))
+  if (stored === session && page.url() !== `${server.url}${path}`) return visitor.follow(path)
+  await page.evaluate((text) => sessionStorage.setItem("tollgate.session", text), session)
   await visitor.open(path)
   await visitor.settled()
 }
@@ -99,6 +107,25 @@ const holdFirst = async (
 
 const pass = (route: Route): Promise<void> => route.continue()
 
+const readCatalog = () => server.send("GET", "/api/operator/catalog", operatorToken)
+
+/** Returns the stored catalog as a file in which the first model has this display name. */
+const catalogWith = async (name: string): Promise<object> => {
+  const { version: _, ...catalog } = await readCatalog()
+  const [first, ...others] = catalog.models as ReadonlyArray<object>
+  return { ...catalog, models: [{ ...first, display_name: name }, ...others] }
+}
+
+/** Chooses the file of `catalogWith` and requests its changes. */
+const chooseCatalog = async (name: string): Promise<void> => {
+  const buffer = Buffer.from(JSON.stringify(await catalogWith(name)))
+  await visitor.page.getByLabel("Catalog file (JSON)").setInputFiles([])
+  await visitor.page
+    .getByLabel("Catalog file (JSON)")
+    .setInputFiles({ name: "c.json", mimeType: "application/json", buffer })
+  await visitor.submit()
+}
+
 const inDialog = (name: string) => visitor.page.getByRole("dialog").getByRole("button", { name, exact: true })
 
 describe.skipIf(isMissing).sequential("an operator", () => {
@@ -119,26 +146,78 @@ describe.skipIf(isMissing).sequential("an operator", () => {
   })
 
   it("sees only the changes of the catalog file that it chose last", async () => {
-    const { token } = JSON.parse(operatorSession) as { readonly token: string }
-    const { version: _, ...catalog } = await server.send("GET", "/api/operator/catalog", token)
-    const [first, ...others] = catalog.models as ReadonlyArray<object>
-    const file = join(tmpdir(), `tollgate-catalogs-${process.pid}.json`)
-    const choose = async (name: string) => {
-      await writeFile(file, JSON.stringify({ ...catalog, models: [{ ...first, display_name: name }, ...others] }))
-      const chooser = visitor.page.waitForEvent("filechooser")
-      await visitor.page.getByLabel("Catalog file (JSON)").click()
-      await (await chooser).setFiles(file)
-      await visitor.submit()
-    }
     await enter(operatorSession, "/console/operator/catalog")
     const release = await holdFirst("**/catalog/preview")
-    await choose("Older file")
-    await choose("Newer file")
+    await chooseCatalog("Older file")
+    await chooseCatalog("Newer file")
     await visitor.sees("Newer file")
     await release(pass)
     await visitor.sees("Newer file")
     expect(await visitor.page.getByText("Older file").count()).toBe(0)
-    await rm(file)
+  })
+
+  it("does not replace a catalog that was applied after the preview", async () => {
+    const storedNames = async () =>
+      ((await readCatalog()).models as ReadonlyArray<{ readonly display_name: string }>).map(
+        (model) => model.display_name
+      )
+    await enter(operatorSession, "/console/operator/catalog")
+    await chooseCatalog("Own change")
+    await visitor.sees("Own change")
+    const change = { catalog: await catalogWith("Change of another operator") }
+    await send(operatorToken, "/api/operator/catalog/apply", change)
+    await visitor.press("Apply")
+    await inDialog("Apply").click()
+    await visitor.sees("The stored catalog has changed since the changes were shown.")
+    await visitor.sees("Change of another operator")
+    expect(await visitor.page.getByRole("dialog").count()).toBe(0)
+    expect(await storedNames()).toContain("Change of another operator")
+    await visitor.press("Apply")
+    await inDialog("Apply").click()
+    await visitor.sees("The catalog is applied.")
+    expect(await storedNames()).toContain("Own change")
+  })
+
+  it("does not undo a change of limits that was made meanwhile", async () => {
+    const limits = async () => (await server.send("GET", `/api/operator/keys/${keyId}`, operatorToken)).limits
+    await enter(operatorSession, `/console/operator/keys/${keyId}`)
+    await visitor.fill({ requests_per_minute: "60" })
+    await server.send("PATCH", `/api/reseller/keys/${keyId}`, resellerToken, { limits: { tokens_per_minute: 1_000 } })
+    await visitor.submit()
+    await inDialog("Set the limits").click()
+    await visitor.sees("Another operator or the reseller has changed the limits.")
+    expect(await limits()).toMatchObject({ tokens_per_minute: 1_000, requests_per_minute: null })
+    await expect.poll(() => visitor.page.inputValue('main input[name="tokens_per_minute"]')).toBe("1000")
+    await visitor.fill({ requests_per_minute: "60" })
+    await visitor.submit()
+    await inDialog("Set the limits").click()
+    await visitor.sees("The limits are set.")
+    expect(await limits()).toMatchObject({ tokens_per_minute: 1_000, requests_per_minute: 60 })
+    await visitor.fill({ requests_per_minute: "many" })
+    await visitor.submit()
+    await visitor.sees("Enter a whole number")
+    expect(await visitor.page.getByText("The limits are set.").count()).toBe(0)
+  })
+
+  it("keeps a new booking when the response to a discarded booking arrives", async () => {
+    await enter(operatorSession, `/console/operator/resellers/${resellerId}`)
+    const release = await holdFirst("**/quota")
+    const stored = () =>
+      visitor.page.evaluate((key) => sessionStorage.getItem(key), `tollgate.booking quota ${resellerId}`)
+    const prepare = async (amount: string) => {
+      await visitor.fill({ amount, reason: "agreed" })
+      await visitor.press("Continue")
+      await visitor.sees("Balance afterwards")
+    }
+    await prepare("50")
+    await visitor.press("Book now")
+    await visitor.follow("/console/operator/home")
+    await visitor.follow(`/console/operator/resellers/${resellerId}`)
+    await visitor.press("Discard")
+    await prepare("7")
+    const later = await stored()
+    await release(pass)
+    expect(await stored()).toBe(later)
   })
 
   it("opens a new link in the tab whose session has ended", async () => {
@@ -155,6 +234,19 @@ describe.skipIf(isMissing).sequential("an operator", () => {
     expect(visitor.page.url()).not.toContain("code")
     await visitor.settled()
   })
+
+  it("can leave again if the service did not confirm the end of the session", async () => {
+    await enter(operatorSession, "/console/operator/service")
+    await visitor.page.route("**/api/operator/session", (route) => route.fulfill({ status: 503, body: "{}" }), {
+      times: 1
+    })
+    const leave = visitor.page.getByRole("banner").getByRole("button", { name: "Leave" })
+    await leave.click()
+    await visitor.sees("The service did not confirm the end of the session")
+    await leave.click()
+    await visitor.at("/console")
+    await expect(server.send("GET", "/api/operator/session", operatorToken)).rejects.toThrow("invalid_session")
+  })
 })
 
 describe.skipIf(isMissing).sequential("a reseller", () => {
@@ -169,6 +261,14 @@ describe.skipIf(isMissing).sequential("a reseller", () => {
     await visitor.sees(/^Revoked/)
     await inDialog("Cancel").click()
     await visitor.press("Revoke phone")
+  })
+
+  it("keeps the focus in the page after a confirmed change", async () => {
+    await enter(resellerSession, customerPath)
+    await visitor.press("Limits phone")
+    await inDialog("Save").click()
+    const focused = () => visitor.page.evaluate(() => document.activeElement?.textContent)
+    await expect.poll(focused).toBe("API keys")
   })
 
   it("stays on the page that it opened while an order was created", async () => {
@@ -209,6 +309,45 @@ describe.skipIf(isMissing).sequential("a reseller", () => {
     await visitor.follow("/console/home")
     await visitor.follow(`/console/mint?email=${BUYER}`)
     await expect.poll(() => visitor.page.inputValue('main input[name="email"]')).toBe(BUYER)
+  })
+
+  it("mints only at the price that it has seen", async () => {
+    await enter(resellerSession, `/console/mint?email=${CUSTOMER}`)
+    await visitor.page.locator("label.tier").first().click()
+    await visitor.submit()
+    await visitor.sees("Quota afterwards")
+    await visitor.page.route("**/api/reseller/tiers", async (route) => {
+      const response = await route.fetch()
+      const { tiers } = (await response.json()) as { readonly tiers: ReadonlyArray<object> }
+      await route.fulfill({ response, json: { tiers: tiers.map((tier) => ({ ...tier, price_usd_micro: 6_543_210 })) } })
+    })
+    await visitor.press("Mint now")
+    await visitor.sees("This plan has changed")
+    await visitor.sees("$6.54321")
+    expect(visitor.requests).not.toContain(`${server.url}/api/reseller/mint`)
+    await visitor.press("Mint now")
+    await visitor.sees(`${CUSTOMER} received`)
+    expect(visitor.requests).toContain(`${server.url}/api/reseller/mint`)
+  })
+
+  it("sees the language that it selected last", async () => {
+    await enter(resellerSession, "/console/account")
+    const language = visitor.page.getByRole("contentinfo").getByRole("combobox").first()
+    const texts = /\/assets\/id-[^/]*\.js$/
+    const release = await holdFirst(texts)
+    await language.selectOption("id")
+    await language.selectOption("en")
+    await release(pass)
+    await visitor.sees("Files for your bookkeeping")
+    expect(await visitor.page.getAttribute("html", "lang")).toBe("en")
+    await visitor.page.route(texts, (route) => route.abort())
+    await visitor.page.reload()
+    await visitor.settled()
+    await language.selectOption("id")
+    await visitor.sees("A part of the console could not be loaded.")
+    await visitor.page.reload()
+    await visitor.page.getByRole("alert").getByText("The console could not be loaded.").waitFor()
+    await visitor.page.evaluate(() => localStorage.clear())
   })
 
   it("stays logged in when a request of its earlier session is refused", async () => {

@@ -16,8 +16,8 @@ export type UsageItem = Schemas["UsageItem"]
 export const readQuota = async (signal: AbortSignal): Promise<bigint> =>
   BigInt((await bodyOf(api.GET("/api/reseller/balance", { signal }))).balance_usd_micro)
 
-export const readTiers = async (signal: AbortSignal): Promise<ReadonlyArray<Tier>> =>
-  (await bodyOf(api.GET("/api/reseller/tiers", { signal }))).tiers
+export const readTiers = async (signal?: AbortSignal): Promise<ReadonlyArray<Tier>> =>
+  (await bodyOf(api.GET("/api/reseller/tiers", signal === undefined ? {} : { signal }))).tiers
 
 /** Returns the names of the models that have a tier for sale. */
 export const readSoldModels = async (signal: AbortSignal): Promise<ReadonlyArray<string>> => [

@@ -1,12 +1,13 @@
 /**
  * Applies a catalog file in two steps. First the page shows what the file changes. Then the operator confirms the
- * change, and the gateway applies the file.
+ * change, and the gateway applies the file. A request that applies a file names no version of the stored catalog. The
+ * page therefore reads the changes again right before this request, and sends it only if they are still the same.
  */
 import { useId, useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"
 import { useAction } from "../../api/Loaded.ts"
 import type { CatalogChange } from "../../api/Operator.ts"
-import type { Problem } from "../../api/Problem.ts"
+import { Problem } from "../../api/Problem.ts"
 import { useFormat } from "../../format/Format.ts"
 import { useOperatorTexts } from "../../i18n/OperatorTexts.ts"
 import { Facts } from "../../ui/Facts.tsx"
@@ -93,27 +94,46 @@ interface Previewed {
   readonly change: CatalogChange
 }
 
-export const ApplyCatalog = ({ onApplied }: { readonly onApplied: () => void }) => {
+const readChange = (catalog: CatalogFile): Promise<CatalogChange> =>
+  bodyOf(api.POST("/api/operator/catalog/preview", { body: { catalog } }))
+
+/** Refuses to apply a file, because the stored catalog has changed after its changes were shown. */
+class ChangedMeanwhile extends Problem {
+  readonly change: CatalogChange
+
+  constructor(change: CatalogChange) {
+    super(422, "catalog_changed", "")
+    this.change = change
+  }
+}
+
+/** `onChanged` is called when the stored catalog differs from the one that was read before. */
+export const ApplyCatalog = ({ onChanged }: { readonly onChanged: () => void }) => {
   const { catalog: texts } = useOperatorTexts()
   const format = useFormat()
   const id = useId()
   const [file, setFile] = useState<File>()
   const [issue, setIssue] = useState<string>()
   const [previewed, setPreviewed] = useState<Previewed>()
+  const [isOutdated, setOutdated] = useState(false)
   const [version, setVersion] = useState<number>()
   const { ask, dialog } = useDecision(() => {
     setPreviewed(undefined)
-    onApplied()
+    onChanged()
   })
-  const choose = (chosen: File | undefined) => {
-    setFile(chosen)
+  const forgetResults = () => {
     setPreviewed(undefined)
+    setOutdated(false)
     setVersion(undefined)
     setIssue(undefined)
+  }
+  const choose = (chosen: File | undefined) => {
+    setFile(chosen)
+    forgetResults()
     preview.forget()
   }
   const preview = useAction(async (_: undefined, isCurrent) => {
-    setPreviewed(undefined)
+    forgetResults()
     if (file === undefined) return
     if (file.size > MAX_BYTES) return setIssue(texts.tooLarge)
     const text = await file.text().catch(() => undefined)
@@ -121,11 +141,12 @@ export const ApplyCatalog = ({ onApplied }: { readonly onApplied: () => void }) 
     if (text === undefined) return setIssue(texts.unreadable)
     const catalog = parsed(text)
     if (catalog === undefined) return setIssue(texts.notJson)
-    const change = await bodyOf(api.POST("/api/operator/catalog/preview", { body: { catalog } }))
+    const change = await readChange(catalog)
     // The operator may have chosen another file meanwhile.
     if (isCurrent()) setPreviewed({ catalog, change })
   })
-  const apply = ({ catalog, change }: Previewed) =>
+  const apply = ({ catalog, change }: Previewed) => {
+    setOutdated(false)
     ask({
       title: texts.applyQuestion,
       text: (
@@ -143,10 +164,20 @@ export const ApplyCatalog = ({ onApplied }: { readonly onApplied: () => void }) 
       confirm: texts.apply,
       reason: "optional",
       send: async (reason) => {
+        const now = await readChange(catalog)
+        if (JSON.stringify(now) !== JSON.stringify(change)) throw new ChangedMeanwhile(now)
         const body = reason === undefined ? { catalog } : { catalog, reason }
         setVersion((await bodyOf(api.POST("/api/operator/catalog/apply", { body }))).version)
+      },
+      showsProblem: (problem) => {
+        if (!(problem instanceof ChangedMeanwhile)) return false
+        setPreviewed({ catalog, change: problem.change })
+        setOutdated(true)
+        onChanged()
+        return true
       }
     })
+  }
   const isUnchanged =
     previewed !== undefined &&
     previewed.change.added.length + previewed.change.changed.length + previewed.change.retired.length === 0
@@ -180,6 +211,7 @@ export const ApplyCatalog = ({ onApplied }: { readonly onApplied: () => void }) 
         </div>
         <CatalogProblem problem={preview.problem} />
         {version !== undefined && <Notice kind="good">{texts.applied(format.count(version))}</Notice>}
+        {isOutdated && <Notice kind="warn">{texts.changedMeanwhile}</Notice>}
         {isUnchanged && <Notice kind="info">{texts.unchanged}</Notice>}
         {previewed !== undefined && !isUnchanged && (
           <>

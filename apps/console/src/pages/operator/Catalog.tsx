@@ -151,7 +151,7 @@ export const Catalog = () => {
           <Models models={data.models} />
         )}
       </Card>
-      <ApplyCatalog onApplied={() => setRound((count) => count + 1)} />
+      <ApplyCatalog onChanged={() => setRound((count) => count + 1)} />
       <div class="columns">
         <Card title={texts.tiers}>
           <Tiers models={data.models} />

@@ -25,13 +25,15 @@ export const Holds = () => {
     (cursor) => bodyOf(api.GET("/api/operator/holds", { params: { query: pageQuery({}, cursor) } })),
     [round]
   )
-  const sweep = () =>
+  const sweep = () => {
+    setSwept(undefined)
     ask({
       title: texts.sweep,
       text: texts.sweepText,
       confirm: texts.sweep,
       send: async () => setSwept((await bodyOf(api.POST("/api/operator/holds/sweep"))).swept)
     })
+  }
   return (
     <Page
       title={texts.title}

@@ -12,7 +12,7 @@ import { operatorPath, type PageProps, pathOf } from "../../routes/Routes.ts"
 import { Facts } from "../../ui/Facts.tsx"
 import { Card, Page } from "../../ui/Page.tsx"
 import { useDecision } from "./Decision.tsx"
-import { KeyLimits } from "./KeyLimits.tsx"
+import { KeyLimits, type LimitsOutcome } from "./KeyLimits.tsx"
 import { LoadingPage } from "./LoadingPage.tsx"
 import { OperatorProblem } from "./Problems.tsx"
 
@@ -42,7 +42,7 @@ export const Key = ({ id }: PageProps) => {
   const { keys: texts } = useOperatorTexts()
   const format = useFormat()
   const [round, setRound] = useState(0)
-  const [isSaved, setSaved] = useState(false)
+  const [outcome, setOutcome] = useState<LimitsOutcome>()
   const again = () => setRound((count) => count + 1)
   const path = { keyID: id }
   const key = useLoaded(
@@ -100,10 +100,10 @@ export const Key = ({ id }: PageProps) => {
           // has stored.
           key={JSON.stringify(data.limits)}
           status={data}
-          isSaved={isSaved}
-          onChanged={() => {
-            setSaved(true)
-            again()
+          outcome={outcome}
+          onOutcome={(end) => {
+            setOutcome(end)
+            if (end !== undefined) again()
           }}
         />
       )}

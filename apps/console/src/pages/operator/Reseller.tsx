@@ -75,7 +75,7 @@ const LinkCustomer = ({ id }: { readonly id: string }) => {
   const [linked, setLinked] = useState<string>()
   const { ask, dialog } = useDecision(() => {
     setLinked(email)
-    setEmail("")
+    setEmail((typed) => (typed === email ? "" : typed))
   })
   const submit = () => {
     setLinked(undefined)

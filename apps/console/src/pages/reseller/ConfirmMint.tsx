@@ -5,11 +5,15 @@
  * A mint is shown as done only after the gateway has confirmed it. If the response is lost or has a status from 500 on,
  * the page states that the result is unknown, until a response to a repeat proves the result. A repeat uses the same
  * operation id.
+ *
+ * A mint request does not contain the price. The page therefore reads the tier again right before each request, and
+ * sends none if the tier has changed since the page showed it.
  */
+import { useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"
 import { useAction } from "../../api/Loaded.ts"
 import { mayBeExecuted } from "../../api/OperationResult.ts"
-import type { Tier } from "../../api/Reseller.ts"
+import { readTiers, type Tier } from "../../api/Reseller.ts"
 import { useFormat } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { customerPath, pathOf } from "../../routes/Routes.ts"
@@ -30,20 +34,33 @@ interface ConfirmProps {
   /** Undefined if the tier is not for sale. */
   readonly tier: Tier | undefined
   readonly quota: bigint
+  readonly onTierChanged: () => void
   readonly onDone: (minted: Minted) => void
 }
 
-export const ConfirmMint = ({ mint, tier, quota, onDone }: ConfirmProps) => {
+const haveSameTerms = (shown: Tier | undefined, stored: Tier | undefined): boolean =>
+  shown?.price_usd_micro === stored?.price_usd_micro && shown?.granted_tokens === stored?.granted_tokens
+
+export const ConfirmMint = ({ mint, tier, quota, onTierChanged, onDone }: ConfirmProps) => {
   const { mint: texts, common } = useTexts()
   const format = useFormat()
-  const send = useAction(async () => {
+  const [hasChanged, setChanged] = useState(false)
+  const send = useAction(async (_: undefined, isCurrent) => {
+    setChanged(false)
+    const stored = (await readTiers()).find(({ plan_tier_id }) => plan_tier_id === mint.tierId)
+    if (!isCurrent()) return
+    if (!haveSameTerms(tier, stored)) {
+      setChanged(true)
+      onTierChanged()
+      return
+    }
     markSent(mint, true)
     const body = { operation_id: mint.operationId, customer_email: mint.email, plan_tier_id: mint.tierId }
     const result = await bodyOf(api.POST("/api/reseller/mint", { body })).catch((error: unknown) => {
       markSent(mint, mayBeExecuted(error, mint.isSent))
       throw error
     })
-    forgetMint()
+    forgetMint(mint.operationId)
     onDone({
       email: mint.email,
       userId: result.customer_user_id,
@@ -95,19 +112,24 @@ export const ConfirmMint = ({ mint, tier, quota, onDone }: ConfirmProps) => {
           </a>
         </Notice>
       )}
-      {send.problem?.isUnknown === false && <ProblemNotice problem={send.problem} />}
+      {hasChanged && (
+        <Notice kind="warn" title={texts.tierChanged}>
+          {texts.tierChangedText}
+        </Notice>
+      )}
+      {!(mint.isSent && send.problem?.isUnknown) && <ProblemNotice problem={send.problem} />}
       <p class="actions">
         <button
           type="button"
           class="button primary"
           aria-disabled={send.running}
           disabled={isShort}
-          onClick={() => send.run()}
+          onClick={() => send.run(undefined)}
         >
           {send.running ? common.sending : mint.isSent ? texts.askAgain : texts.mintNow}
         </button>
         {!send.running && (
-          <button type="button" class="button" onClick={forgetMint}>
+          <button type="button" class="button" onClick={() => forgetMint(mint.operationId)}>
             {mint.isSent ? texts.discard : common.back}
           </button>
         )}

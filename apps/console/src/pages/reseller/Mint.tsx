@@ -68,8 +68,10 @@ const Choose = ({ tiers, quota }: ChooseProps) => {
   const texts = useTexts()
   const search = useStore($router)?.search ?? {}
   const customers = useLoaded(readCustomers, [])
-  const choose = useAction(async ({ email = "", tier = "" }: Readonly<Record<string, string>>) => {
-    prepareMint(await resolveCustomer(email), tier)
+  const choose = useAction(async ({ email = "", tier = "" }: Readonly<Record<string, string>>, isCurrent) => {
+    const resolved = await resolveCustomer(email)
+    // If the reseller has left this page, another mint can be pending. It stays pending.
+    if (isCurrent()) prepareMint(resolved, tier)
   })
   if (tiers.length === 0) return <Empty title={texts.mint.noTiers}>{texts.mint.noTiersText}</Empty>
   return (
@@ -118,7 +120,7 @@ export const Mint = () => {
   const quota = useLoaded(readQuota, [round, pending?.operationId])
   // The link that opened this page can name another customer than the mint that was prepared earlier, but not sent.
   useEffect(() => {
-    if (pending?.isSent === false && wanted !== undefined && wanted !== pending.email) forgetMint()
+    if (pending?.isSent === false && wanted !== undefined && wanted !== pending.email) forgetMint(pending.operationId)
   }, [])
   const finish = (minted: Minted) => {
     setDone(minted)
@@ -130,7 +132,16 @@ export const Mint = () => {
     if (quota.data === undefined) return <Loading problem={quota.problem} retry={quota.reload} />
     if (pending === undefined) return <Choose tiers={tiers.data} quota={quota.data} />
     const tier = tiers.data.find(({ plan_tier_id }) => plan_tier_id === pending.tierId)
-    return <ConfirmMint key={pending.operationId} mint={pending} tier={tier} quota={quota.data} onDone={finish} />
+    return (
+      <ConfirmMint
+        key={pending.operationId}
+        mint={pending}
+        tier={tier}
+        quota={quota.data}
+        onTierChanged={tiers.reload}
+        onDone={finish}
+      />
+    )
   }
   return (
     <Page title={shell.pages.mint} intro={mint.intro}>
