@@ -1,32 +1,22 @@
 /**
  * Reads catalog files and price files as JSON, and the exports of payment providers as text.
  */
-import * as Fs from "node:fs/promises"
 import * as Path from "node:path"
+import { readCatalogJson, readTextFile } from "@tollgate/composition/TextFile"
 import { CatalogFileInvalid } from "@tollgate/domain/catalog/CatalogFile"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import { CommandFailed } from "../exit/CommandFailed.ts"
-import { readJson } from "./JsonText.ts"
 
 const MEBIBYTE = 1024 * 1024
-const MAX_BYTES = 4 * MEBIBYTE
 /** The price files of models.dev and LiteLLM have 1 to 2 MiB, so this limit leaves room for growth. */
 const MAX_PRICE_BYTES = 32 * MEBIBYTE
 const MAX_EXPORT_BYTES = 64 * MEBIBYTE
 
 export const readCatalogFile = (file: string): Effect.Effect<unknown, CatalogFileInvalid | CommandFailed> =>
-  Effect.gen(function* () {
-    const path = pathOf(file)
-    const text = yield* readText(path, MAX_BYTES)
-    if (text === undefined) {
-      return yield* new CatalogFileInvalid({ issues: [`${path} is larger than ${MAX_BYTES / MEBIBYTE} MiB`] })
-    }
-    return yield* Either.mapLeft(
-      readJson(text),
-      ({ column, line, problem }) => new CatalogFileInvalid({ issues: [`${path}:${line}:${column}: ${problem}`] })
-    )
-  })
+  Effect.flatMap(
+    reading(() => readCatalogJson(pathOf(file))),
+    Effect.mapError((issue) => new CatalogFileInvalid({ issues: [issue] }))
+  )
 
 /**
  * Reads a price file. Such a file can contain a model twice; the last entry is used. Fails with a description of the
@@ -61,8 +51,11 @@ const unusable = (code: string, message: string) => new CommandFailed({ exit: "u
 export const pathOf = (file: string): string => Path.resolve(shellDirectory(process.env), file)
 
 const readText = (path: string, maxBytes: number): Effect.Effect<string | undefined, CommandFailed> =>
+  reading(() => readTextFile(path, maxBytes))
+
+const reading = <A>(read: () => Promise<A>): Effect.Effect<A, CommandFailed> =>
   Effect.tryPromise({
-    try: async () => (await readAtMost(path, maxBytes))?.replace(/^\uFEFF/, ""),
+    try: read,
     catch: (error) =>
       new CommandFailed({
         exit: "usage",
@@ -74,23 +67,3 @@ const readText = (path: string, maxBytes: number): Effect.Effect<string | undefi
 /** Returns the current directory of the operator's shell. A script that npm starts runs in the project root instead. */
 const shellDirectory = ({ INIT_CWD, npm_lifecycle_event }: NodeJS.ProcessEnv): string =>
   npm_lifecycle_event === "tollgate" && INIT_CWD !== undefined ? INIT_CWD : process.cwd()
-
-/**
- * Reads a file of at most `bytes` bytes. Returns `undefined` if the file is larger. Ignores the size that the file
- * system reports, because it is 0 for a pipe.
- */
-const readAtMost = async (path: string, bytes: number): Promise<string | undefined> => {
-  const handle = await Fs.open(path, "r")
-  try {
-    const buffer = Buffer.alloc(bytes + 1)
-    let length = 0
-    for (;;) {
-      const { bytesRead } = await handle.read(buffer, length, buffer.length - length)
-      length += bytesRead
-      if (bytesRead === 0 || length > bytes) break
-    }
-    return length > bytes ? undefined : buffer.toString("utf8", 0, length)
-  } finally {
-    await handle.close()
-  }
-}

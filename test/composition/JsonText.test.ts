@@ -1,6 +1,6 @@
+import { readJson } from "@tollgate/composition/JsonText"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
-import { readJson } from "../../../apps/cli/src/commands/JsonText.ts"
 
 const mistake = (text: string) =>
   Either.match(readJson(text), {
