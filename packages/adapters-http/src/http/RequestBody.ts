@@ -154,7 +154,9 @@ export const readInferenceBody = (
     if (expectsContinue && !request.complete) response.writeContinue()
     return readWholeBody(request, limitBytes, reservation, callback)
   }
-  if (announcedBytes(request.headers) > MAX_UNFUNDED_BYTES) beforeLargeBody((continues) => continues && read())
+  // A body without an announced length can already have arrived while the key was checked.
+  const knownBytes = Math.max(announcedBytes(request.headers), request.readableLength)
+  if (knownBytes > MAX_UNFUNDED_BYTES) beforeLargeBody((continues) => continues && read())
   else {
     const stop = read()
     if (request.headers["transfer-encoding"] !== undefined) pauseAtLargeBody(request, beforeLargeBody, stop)
