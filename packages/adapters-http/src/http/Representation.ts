@@ -61,7 +61,13 @@ export const make = (content: string | Uint8Array, options: RepresentationOption
 }
 
 const accepts = (accepted: string, coding: Coding): boolean =>
-  accepted.includes(coding) && !new RegExp(`\\b${coding}\\s*;\\s*q=0(\\.0*)?\\s*(,|$)`, "i").test(accepted)
+  accepted
+    .toLowerCase()
+    .split(",")
+    .some((entry) => {
+      const [name, ...parameters] = entry.split(";").map((part) => part.trim())
+      return name === coding && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))
+    })
 
 /**
  * Returns 304 if the client already has the content, otherwise the response in the best coding that the client accepts.
@@ -70,7 +76,8 @@ export const respond = (
   { plain, compressed, notModified, etag }: Representation,
   { headers }: HttpServerRequest
 ): HttpServerResponse.HttpServerResponse => {
-  if (headers["if-none-match"]?.includes(etag.slice(2))) return notModified
+  const known = headers["if-none-match"]
+  if (known?.trim() === "*" || known?.includes(etag.slice(2))) return notModified
   const accepted = headers["accept-encoding"]
   const coding = CODINGS.find((each) => compressed[each] !== undefined && accepts(accepted ?? "", each))
   return (coding === undefined ? undefined : compressed[coding]?.()) ?? plain
