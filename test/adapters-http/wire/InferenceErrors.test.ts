@@ -140,6 +140,13 @@ describe("an inference error", () => {
     expect(body.length).toBeLessThan(500)
   })
 
+  it("divides no surrogate pair in its message", () => {
+    for (const start of ["", "x"]) {
+      const { body } = errorBody(new Errors.ModelNotFound({ model: start + "😀".repeat(60) }), "r", "openai")
+      expect(JSON.parse(body).error.message).not.toMatch(/\p{Surrogate}/u)
+    }
+  })
+
   it("is sent as one frame without [DONE] in a chat stream", () => {
     const frames = chatProtocol.stream.errorFrames(new Errors.UpstreamFailed({ cause: "SECRET" }), "request-1")
     expect(frames).toMatch(/^data: \{"error":\{.*\}\}\n\n$/)

@@ -19,6 +19,7 @@ import type {
 } from "@tollgate/domain/inference/InferenceErrors"
 import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import type { KeyBudgetExceeded, KeyRateLimited, RateStatus } from "@tollgate/domain/ledger/KeyHold"
+import { shortened } from "@tollgate/domain/validation/Text"
 import { retryAfter } from "./RetryAfter.ts"
 
 /**
@@ -84,7 +85,7 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
     code: "invalid_request",
     type: invalidRequest,
     message: ({ param, tool }) =>
-      `'${param}' contains the tool '${shortened(tool)}', which the provider would run. This model does not allow it. ` +
+      `'${param}' contains the tool '${shortened(tool, MAX_NAME_CHARACTERS)}', which the provider would run. This model does not allow it. ` +
       "Turn the tool off in the settings of your client, or use a tool that your own program runs.",
     param: ({ param }) => param
   },
@@ -125,7 +126,7 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
     code: "model_not_found",
     type: { openai: "invalid_request_error", anthropic: "not_found_error" },
     message: ({ model }) =>
-      `The model '${shortened(model)}' does not exist, or this protocol or API key cannot call it. GET /v1/models lists the models.`,
+      `The model '${shortened(model, MAX_NAME_CHARACTERS)}' does not exist, or this protocol or API key cannot call it. GET /v1/models lists the models.`,
     param: () => "model"
   },
   RequestTooLarge: {
@@ -210,9 +211,6 @@ const keyMessages = {
 }
 
 const MAX_NAME_CHARACTERS = 100
-
-const shortened = (name: string): string =>
-  name.length > MAX_NAME_CHARACTERS ? `${name.slice(0, MAX_NAME_CHARACTERS)}...` : name
 
 /** The `error` member, which is the same in an error response and in an event of a stream. */
 export interface ErrorObject {

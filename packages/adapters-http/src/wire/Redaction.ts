@@ -6,6 +6,7 @@
  * name that the provider uses for the model is replaced by the public name. If a pattern below matches another part of
  * the text, the whole text is dropped.
  */
+import { shortened } from "@tollgate/domain/validation/Text"
 
 /** The public name of the model, and the words that must never reach a client. */
 export interface ProviderNames {
@@ -30,7 +31,7 @@ export const redactedText = (text: string, names: ProviderNames): string | undef
   if (renamed === "" || IDENTIFYING.some((pattern) => pattern.test(searched))) return undefined
   if (secretPattern(names.secretWords)?.test(searched) || names.containsApiKey(visible)) return undefined
   const shown = renamed.replaceAll(PLACEHOLDER, () => names.publicName)
-  return shown.length > MAX_SHOWN_CHARACTERS ? `${shown.slice(0, MAX_SHOWN_CHARACTERS)}...` : shown
+  return shortened(shown, MAX_SHOWN_CHARACTERS)
 }
 
 /** Returns `param` if it is a member path that does not identify the provider, else null. */

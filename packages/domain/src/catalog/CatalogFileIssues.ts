@@ -5,6 +5,7 @@
  * is optional. The issues of one member are merged into one line.
  */
 import * as ParseResult from "effect/ParseResult"
+import { shortened } from "../validation/Text.ts"
 
 const MAX_SHOWN_CHARACTERS = 100
 const MISMATCH = /^Expected (.+), actual (.+)$/s
@@ -35,7 +36,7 @@ const merged = (messages: ReadonlyArray<string>): string => {
   const expected = new Set(mismatches.map((mismatch) => mismatch.expected))
   // An optional member may be absent, but the line is about a member that is present.
   if (expected.size > 1) expected.delete("undefined")
-  return `Expected ${[...expected].join(" or ")}, actual ${shortened(mismatches[0].actual)}`
+  return `Expected ${[...expected].join(" or ")}, actual ${shortened(mismatches[0].actual, MAX_SHOWN_CHARACTERS)}`
 }
 
 /** Replaces the TypeScript notation of an expected object or array by words. Other texts stay unchanged. */
@@ -43,6 +44,3 @@ const plain = (expected: string): string => {
   if (expected.startsWith("{") || expected.startsWith("(Struct")) return "an object"
   return /^(readonly \[|ReadonlyArray<)/.test(expected) ? "an array" : expected
 }
-
-const shortened = (value: string): string =>
-  value.length > MAX_SHOWN_CHARACTERS ? `${value.slice(0, MAX_SHOWN_CHARACTERS)}...` : value

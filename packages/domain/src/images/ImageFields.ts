@@ -8,6 +8,7 @@
  */
 import * as Either from "effect/Either"
 import { InvalidRequest } from "../inference/InferenceErrors.ts"
+import { shortened } from "../validation/Text.ts"
 import { UnsupportedParameter } from "./ImageErrors.ts"
 import type { ImageOperation } from "./ImageRequest.ts"
 
@@ -121,7 +122,7 @@ export const fieldNames = Object.keys(rows) as ReadonlyArray<FieldName>
 export const fieldOf = (operation: ImageOperation, name: string): Either.Either<Row, UnsupportedParameter> => {
   const row: Row | undefined = Object.hasOwn(rows, name) ? rows[name as FieldName] : undefined
   if (row !== undefined && (row.only ?? operation) === operation) return Either.right(row)
-  const shown = name.length > MAX_SHOWN_CHARACTERS ? `${name.slice(0, MAX_SHOWN_CHARACTERS)}...` : name
+  const shown = shortened(name, MAX_SHOWN_CHARACTERS)
   return Either.left(
     new UnsupportedParameter({
       message: `'${shown}' is not supported for this operation. Omit this field.`,

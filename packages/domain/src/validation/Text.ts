@@ -23,6 +23,13 @@ export const noHalfSurrogate: Condition = (text) => !/\p{Surrogate}/u.test(text)
 
 export const oneLine: Condition = (text) => !/\p{Cc}/u.test(text) || "one line, no control characters"
 
+/**
+ * Returns a text for a message. Of a longer text than `maxLength` UTF-16 code units, returns the beginning. The result
+ * never ends within a surrogate pair, because many JSON parsers refuse an unpaired surrogate.
+ */
+export const shortened = (text: string, maxLength: number): string =>
+  text.length > maxLength ? `${text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, "")}...` : text
+
 /** A name that a caller gives: 1 to 200 characters on one line, without leading or trailing white space. */
 export const Name = Schema.Trim.pipe(
   Schema.filter(charactersWithin(1, 200)),
