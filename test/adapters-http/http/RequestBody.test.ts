@@ -1,9 +1,15 @@
+import { once } from "node:events"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import { MemoryReservation, ReservedMemory } from "@tollgate/adapters-http/http/MemoryReservation"
+import { readInferenceBody } from "@tollgate/adapters-http/http/RequestBody"
 import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import { afterEach, describe, expect, it } from "vitest"
 import { completion, usage } from "../../support/upstream/ChatWire.ts"
 import { FakeUpstreams } from "../inference/relay/FakeUpstreams.ts"
 import { chatRequest, hello, post, RawClient } from "../inference/relay/RawClient.ts"
 import { catalogOf, closeGateways, eventually, KEY, noResources, startGateway } from "../inference/relay/TestGateway.ts"
+import { operation } from "../OpenApiDocument.ts"
 
 afterEach(async () => {
   expect(await closeGateways()).toEqual(noResources())
@@ -198,6 +204,32 @@ describe("without funds, a body above 64 KiB", () => {
     client.disconnect()
   })
 
+  it("is not read if it arrived without an announced length while the key was checked", async () => {
+    const server = createServer().listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const client = await RawClient.connect((server.address() as AddressInfo).port)
+    client.send(upload(["transfer-encoding: chunked"]))
+    const [request, response] = (await once(server, "request")) as [IncomingMessage, ServerResponse]
+    const chunk = (bytes: number) => `${bytes.toString(16)}\r\n${" ".repeat(bytes)}\r\n`
+    client.send(chunk(15_000))
+    await eventually(() => request.readableLength === 15_000, "the first chunk")
+    client.send(`${chunk(60_000)}0\r\n\r\n`)
+    await eventually(() => request.complete, "the whole body")
+    const steps: Array<string> = []
+    const limits = {
+      limitBytes: LIMIT,
+      reservation: new MemoryReservation(new ReservedMemory(), LIMIT),
+      beforeLargeBody: (callback: (continues: boolean) => void) => {
+        steps.push("checked the funds")
+        callback(false)
+      }
+    }
+    readInferenceBody(request, response, limits, () => steps.push("read the body"))
+    expect(steps).toEqual(["checked the funds"])
+    client.disconnect()
+    server.close()
+  })
+
   it("is refused with 402 for a token count", async () => {
     const { gateway } = await startWithoutFunds()
     const client = await RawClient.connect(gateway.port)
@@ -207,6 +239,7 @@ describe("without funds, a body above 64 KiB", () => {
       402,
       { type: "error", error: { code: "insufficient_balance", details: { error_code: "insufficient_balance" } } }
     ])
+    expect(operation("POST /v1/messages/count_tokens").responses).toHaveProperty("402")
     client.disconnect()
   })
 })

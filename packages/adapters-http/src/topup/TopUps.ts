@@ -140,7 +140,13 @@ const listOrders = HttpApiEndpoint.get("listTopUps", "/api/reseller/topups")
         default: 20,
         description: "The maximum number of orders per page."
       }),
-      offset: parameter({ type: "integer", minimum: 0, default: 0, description: "The number of orders to skip." })
+      offset: parameter({
+        type: "integer",
+        minimum: 0,
+        maximum: 2_147_483_647,
+        default: 0,
+        description: "The number of orders to skip."
+      })
     })
   )
   .addSuccess(TopUpList)

@@ -148,6 +148,7 @@ const countMessageTokens = HttpApiEndpoint.post("countMessageTokens", "/v1/messa
   .addSuccess(Count)
   .addError(refusal(400, "invalid_request"))
   .addError(refusal(401, "invalid_api_key"))
+  .addError(refusal(402, "insufficient_balance"))
   .addError(refusal(404, "model_not_found"))
   .addError(refusal(413, "request_too_large"))
   .addError(refusal(503, "overloaded"))
@@ -155,7 +156,8 @@ const countMessageTokens = HttpApiEndpoint.post("countMessageTokens", "/v1/messa
     OpenApi.annotations({
       summary: "Count the tokens of a message request",
       description:
-        "Returns the provider's count, or an estimate if the provider returns no count. Counts are free of charge.",
+        "Returns the provider's count, or an estimate if the provider returns no count. Counts are free of charge. A body above " +
+        "64 KiB is read only if the customer has funds.",
       override: requiresApiKey
     })
   )
