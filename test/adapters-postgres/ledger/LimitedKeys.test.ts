@@ -247,5 +247,28 @@ describe("a limited key", () => {
         expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
+
+    it.scoped("is not charged for a request that a sweep settled while its node was alive", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const customer = yield* aLimited({ spend_usd_micro_total: 100 })
+        const { ledger } = yield* aNode()
+        const swept = aRequest(customer)
+        yield* ledger.admit(swept)
+        yield* sql`UPDATE gateway_node SET left_at = clock_timestamp()`
+        expect(yield* (yield* OpenHolds).sweep).toBeGreaterThanOrEqual(1)
+        yield* sql`UPDATE gateway_node SET left_at = NULL`
+        // Afterwards the node has cached the hold of the settled request, and counts without this hold.
+        for (let served = 0; served < 10; served++) {
+          const request = aRequest(customer)
+          yield* ledger.admit(request)
+          yield* ledger.settle(complete(request))
+        }
+        expect(yield* ledger.settle(complete(swept))).toBeUndefined()
+        const spentTotal = 10n * REQUEST_PICO
+        expect(yield* countsOf(customer)).toMatchObject({ openRequests: 0, pending: 0n, spentTotal })
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
   })
 })

@@ -230,6 +230,15 @@ describe("a key's budget", () => {
     expect(shortageOf(hold, usageOf(2n, 4n), PRICE)).toEqual(new KeyBudgetExceeded())
     expect(shortageOf(hold, usageOf(2n, 7n), PRICE)?._tag).toBe("InsufficientBalance")
   })
+
+  it("is decided without an exception for a hold that a sweep has released", () => {
+    const hold = { budgetPico: UsdPico(100n), tokens: Tokens(10n), window: 1n }
+    const key = { limits: { ...NO_LIMITS, spendTotal: UsdPico(1_000n) }, counts: NO_COUNTS }
+    expect(settleKeyHold(hold, UsdPico(10n), usageOf(9n, 1n), NO_COUNTS, NOON).pending).toBe(-100n)
+    const unlimited = { limits: { ...NO_LIMITS, requestsPerMinute: 1 }, counts: NO_COUNTS }
+    expect(growKeyHold(hold, usageOf(9n, 1n), PRICE, unlimited, NOON).counts.pending).toBe(-100n)
+    expect(growKeyHold(hold, usageOf(150n, 50n), PRICE, key, NOON).hold.budgetPico).toBe(200n)
+  })
 })
 
 describe("a key's rate", () => {

@@ -191,7 +191,7 @@ export const growKeyHold = (
   if (budgetPico === hold.budgetPico) return { hold, counts: before }
   return {
     hold: { ...hold, budgetPico },
-    counts: { ...counts, pending: UsdPico.UsdPico(counts.pending - held + (budgetPico ?? 0n)) }
+    counts: { ...counts, pending: afterRelease(counts.pending, held, budgetPico ?? 0n) }
   }
 }
 
@@ -210,11 +210,18 @@ export const settleKeyHold = (
   const counts = spend(countsAt(before, nowMillis), cost)
   return {
     ...counts,
-    pending: UsdPico.UsdPico(counts.pending - (hold.budgetPico ?? 0n)),
+    pending: afterRelease(counts.pending, hold.budgetPico ?? 0n),
     openRequests: counts.openRequests - 1,
     window: corrected(counts.window, hold, TokenUsage.total(charged), nowMillis)
   }
 }
+
+/**
+ * Returns the pending amount after a budget part was released or replaced. The result of a stale hold can be negative,
+ * if a sweep has released the hold. The database refuses this decision because of the hold, so no check fails here.
+ */
+const afterRelease = (pending: UsdPico.UsdPico, released: bigint, replacement = 0n): UsdPico.UsdPico =>
+  (pending - released + replacement) as UsdPico.UsdPico
 
 const corrected = (window: RateWindow, hold: KeyHold, charged: bigint, nowMillis: number): RateWindow => {
   const excess = charged - hold.tokens
