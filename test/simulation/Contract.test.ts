@@ -5,6 +5,7 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import type { LedgerWork } from "@tollgate/adapters-postgres/ledger/LedgerWork"
+import { KeyLimitStore } from "@tollgate/application/customer/KeyLimits"
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
 import * as Tokens from "@tollgate/domain/money/Tokens"
@@ -17,12 +18,32 @@ import {
   extension,
   measured
 } from "../adapters-postgres/ledger/Customers.ts"
+import { asLimited } from "../adapters-postgres/ledger/LimitedCustomers.ts"
 import * as Stores from "../support/Stores.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { ledgerOf, type ModelWorld, modelWorld, postgresWorld, shown, sweepOf } from "./ContractWorlds.ts"
+import type { LimitColumns } from "./database/CountedKeys.ts"
+import { limitsOf } from "./LimitedKeys.ts"
 import { Random } from "./Random.ts"
 
 const STEPS = 80
+/** No sum of these steps is close to 60 seconds, so the duration of the steps does not decide when a rate window ends. */
+const CLOCK_STEPS = [0, 23_000, 23_000, -69_000]
+
+const changeOf = ({ concurrent, perDay, perMonth, requests, tokens, total }: LimitColumns) => {
+  const number = (amount: bigint | null) => (amount === null ? null : Number(amount))
+  return {
+    spend_usd_micro_per_day: number(perDay),
+    spend_usd_micro_per_month: number(perMonth),
+    spend_usd_micro_total: number(total),
+    requests_per_minute: requests,
+    tokens_per_minute: number(tokens),
+    concurrent_requests: concurrent
+  }
+}
+
+/** Returns a result without durations, which depend on the time that the steps take. */
+const withoutDurations = (text: string): string => text.replaceAll(/"(resetSeconds|retryAfterSeconds)":\d+/g, "")
 const TIMEOUT = 120_000
 
 const copyTo = ({ database }: ModelWorld, customers: ReadonlyArray<Customer>) =>
@@ -97,13 +118,24 @@ const history = (seed: number, lockMillis: number) =>
       aCustomer({ usdMicro: 2n }),
       aCustomer({ usdMicro: 1n, planTokens: 300n }),
       aCustomer({ planTokens: 500n }),
-      aCustomer({})
+      aCustomer({}),
+      aCustomer({ usdMicro: 40n }),
+      aCustomer({ usdMicro: 40n, planTokens: 500n })
     ])
-    const model = modelWorld(seed)
+    // A node may not know yet that a key is limited, or that it no longer is.
+    const limitedKeys = customers.slice(4).map(({ principal }) => principal.keyId)
+    const principals = [...customers, ...customers.slice(4).map(asLimited)]
+    const clock = { nowMillis: Date.now() }
+    const model = modelWorld(seed, clock)
+    const keyLimits = yield* KeyLimitStore
+    const limit = async (keyId: string, limits: LimitColumns) => {
+      const change = keyLimits.change(keyId as (typeof limitedKeys)[number], changeOf(limits), Stores.operator)
+      await Effect.runPromise(change)
+    }
     const accountIds = yield* copyTo(model, customers)
     const ends: Array<() => Promise<void>> = []
     yield* Effect.addFinalizer(() => Effect.promise(() => Promise.all(ends.map((end) => end()))))
-    const postgres = yield* Effect.promise(() => postgresWorld(settings, (end) => ends.push(end)))
+    const postgres = yield* Effect.promise(() => postgresWorld(settings, clock, limit, (end) => ends.push(end)))
     const worlds = [postgres, model]
     const nodeIds = [aRequestId(), aRequestId()] as ReadonlyArray<unknown> as ReadonlyArray<NodeId>
     const ledgers = worlds.map((world) => nodeIds.map((id) => ledgerOf(world, id, settings, lockMillis)))
@@ -118,22 +150,30 @@ const history = (seed: number, lockMillis: number) =>
     const inBoth = async (act: (world: number) => Promise<unknown>): Promise<ReadonlyArray<string>> => {
       const results: Array<string> = []
       for (const [i] of worlds.entries()) {
-        results.push(await act(i).then(shown, (error: { code?: string }) => `failed ${error.code ?? error}`))
+        const result = act(i).then(shown, (error: { code?: string }) => `failed ${error.code ?? error}`)
+        results.push(withoutDurations(await result))
       }
       return results
     }
 
     for (let step = 0; step < STEPS; step++) {
       const node = random.integer(0, 1)
+      clock.nowMillis += random.pick(CLOCK_STEPS)
+      const limitedKey = random.pick(limitedKeys)
+      const limits = limitsOf(random)
       const kind =
         step === 50
           ? "revoke"
-          : step % 20 === 19
-            ? "sweep"
-            : random.pick(["run", "run", "run", "none", "checkpoint", "locked", "locked"])
-      const work = workOf(random, customers, known)
-      const id = random.chance(0.7) || known.length === 0 ? random.pick(accountIds) : random.pick(known).requestId
-      const table = accountIds.includes(id) ? "account" : "open_request"
+          : step % 10 === 3
+            ? "limit"
+            : step % 20 === 19
+              ? "sweep"
+              : random.pick(["run", "run", "run", "none", "checkpoint", "locked", "locked"])
+      const work = workOf(random, principals, known)
+      const isAccount = random.chance(0.7) || known.length === 0
+      const isKey = random.chance(0.2)
+      const table = isKey ? "counted_key" : isAccount ? "account" : "open_request"
+      const id = isKey ? limitedKey : isAccount ? random.pick(accountIds) : random.pick(known).requestId
       const credits = BigInt(random.integer(0, 30))
       const { keyId } = random.pick(customers).principal
       const run = (world: number, lockWait: "bounded" | "none") => {
@@ -151,6 +191,7 @@ const history = (seed: number, lockMillis: number) =>
           if (world === undefined) throw new Error("there is no such world")
           if (kind === "checkpoint") return world.step(async () => ledgers[i]?.[node]?.checkpoint(checkpoints))
           if (kind === "revoke") return world.revoke(keyId)
+          if (kind === "limit") return world.limit(limitedKey, limits)
           if (kind === "sweep")
             return world.step(async () =>
               sweeps[i]?.(step < 60 ? undefined : [{ node: live as NodeId, beatAt: "2000-01-01" }])

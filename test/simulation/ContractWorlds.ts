@@ -14,9 +14,10 @@ import * as PgOpenHolds from "@tollgate/adapters-postgres/ledger/PgOpenHolds"
 import type { Heartbeat, NodeId } from "@tollgate/application/operations/Nodes"
 import { Effect, Scope } from "effect"
 import * as Pg from "pg"
+import { changeLimits, columnsOf, type LimitColumns } from "./database/CountedKeys.ts"
 import { Database } from "./database/Database.ts"
 import { Network } from "./database/ModelClient.ts"
-import { type AccountRow, type Execution, lock, type Transaction } from "./database/Rows.ts"
+import { type AccountRow, type Cell, type Execution, lock, type Transaction } from "./database/Rows.ts"
 import { Random } from "./Random.ts"
 import { withSimulatedTime } from "./ReplacedGlobals.ts"
 import { Process, SimulatedTime } from "./SimulatedTime.ts"
@@ -32,15 +33,26 @@ export interface HeldLock {
   readonly release: (credits: bigint) => Promise<void>
 }
 
+/** The tables whose rows the ledger locks. */
+export type LockedTable = "account" | "open_request" | "counted_key"
+
+const ID_COLUMNS: Record<LockedTable, string> = { account: "id", open_request: "request_id", counted_key: "key_id" }
+
+/** The time of day at which both databases read limited keys. */
+export interface Clock {
+  nowMillis: number
+}
+
 export interface World {
   readonly log: Array<string>
   readonly driver: Driver
   readonly step: <A>(work: () => Promise<A>) => Promise<A>
   /** Starts work while another session holds a lock, and then releases the lock. */
   readonly stepThatWaits: <A>(work: () => Promise<A>, held: HeldLock, credits: bigint) => Promise<A>
-  readonly lock: (table: "account" | "open_request", id: string) => Promise<HeldLock>
+  readonly lock: (table: LockedTable, id: string) => Promise<HeldLock>
   readonly rows: () => Promise<string>
   readonly revoke: (keyId: string) => Promise<void>
+  readonly limit: (keyId: string, limits: LimitColumns) => Promise<void>
 }
 
 export const ledgerOf = ({ driver }: World, nodeId: NodeId, settings: Pg.ClientConfig, lockMillis: number): Ledger => {
@@ -74,7 +86,7 @@ export const sweepOf = (
  * Returns a driver that records the statements of another driver, except those that open a connection, end a backend or
  * wait for a standby.
  */
-const recorded = (driver: Driver, log: Array<string>): Driver => ({
+const recorded = (driver: Driver, log: Array<string>, clock: Clock): Driver => ({
   open: (settings) => {
     const client = driver.open(settings)
     return {
@@ -93,7 +105,8 @@ const recorded = (driver: Driver, log: Array<string>): Driver => ({
         }
         return client.query(query).then(
           (response) => {
-            const rows = query.name === undefined ? [] : response.rows.map((row) => shown(row))
+            if (name.endsWith("counted_keys")) for (const row of response.rows) row[COUNTED_KEY_NOW] = clock.nowMillis
+            const rows = query.name === undefined ? [] : response.rows.map((row) => shown(comparable(name, row)))
             finish(name.startsWith("lock") ? rows.join(" ") : rows.sort().join(" "))
             return response
           },
@@ -107,6 +120,14 @@ const recorded = (driver: Driver, log: Array<string>): Driver => ({
   }
 })
 
+/** The column with the time at which a limited key was read. */
+const COUNTED_KEY_NOW = 18
+const WINDOW_BEGAN = 15
+
+/** Returns a row without the beginning of the rate window, which depends on the duration of the steps. */
+const comparable = (name: string, row: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
+  name.endsWith("counted_keys") ? row.filter((_, column) => column !== WINDOW_BEGAN) : row
+
 export const shown = (value: unknown): string =>
   JSON.stringify(value, (_, member) => (typeof member === "bigint" ? `${member}` : member)) ?? "undefined"
 
@@ -114,8 +135,12 @@ export const shown = (value: unknown): string =>
 const ACCOUNTS = `SELECT id, user_id, model_id, credits_posted, debits_posted, debits_pending FROM account
   WHERE kind IN ('payg', 'plan') ORDER BY id`
 const REQUESTS = `SELECT request_id, user_id, api_key_id, model_id, price_id, protocol, streamed, plan_account, plan_tokens,
-  payg_account, payg_pico, node_id, checkpoint_input, checkpoint_output FROM open_request ORDER BY request_id`
-const SETTLEMENTS = `SELECT request_id, user_id, ending, usage_source,
+  payg_account, payg_pico, node_id, checkpoint_input, checkpoint_output, key_pico, key_tokens, key_window FROM open_request ORDER BY request_id`
+const COUNTED_KEYS = `SELECT key_id, revision, spend_per_day_usd_micro, spend_per_month_usd_micro, spend_total_usd_micro,
+  requests_per_minute, tokens_per_minute, concurrent_requests, day::text, spent_in_day_pico, spent_in_month_pico,
+  spent_total_pico, pending_pico, open_requests, window_number, 0, window_requests, window_tokens
+  FROM counted_key ORDER BY key_id`
+const SETTLEMENTS = `SELECT request_id, user_id, api_key_id, ending, usage_source,
   ARRAY[charged_input, charged_cache_write, charged_cache_read, charged_output]::text[],
   ARRAY[consumed_input, consumed_cache_write, consumed_cache_read, consumed_output]::text[],
   cost_pico, plan_account, plan_tokens, plan_value_pico, payg_account, payg_pico, writeoff_pico, streamed
@@ -123,6 +148,8 @@ const SETTLEMENTS = `SELECT request_id, user_id, ending, usage_source,
 
 export const postgresWorld = async (
   settings: Pg.ClientConfig,
+  clock: Clock,
+  limit: World["limit"],
   close: (end: () => Promise<void>) => void
 ): Promise<World> => {
   const connected = async () => {
@@ -138,7 +165,8 @@ export const postgresWorld = async (
   const waits = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
   return {
     log,
-    driver: recorded(pgDriver, log),
+    limit,
+    driver: recorded(pgDriver, log, clock),
     step: (work) => work(),
     stepThatWaits: async (work, held, credits) => {
       const result = work()
@@ -153,8 +181,7 @@ export const postgresWorld = async (
     },
     lock: async (table, id) => {
       await other.query("BEGIN")
-      const key = table === "account" ? "id" : "request_id"
-      await other.query(`SELECT FROM ${table} WHERE ${key} = $1 FOR UPDATE`, [id])
+      await other.query(`SELECT FROM ${table} WHERE ${ID_COLUMNS[table]} = $1 FOR UPDATE`, [id])
       return {
         release: async (credits) => {
           if (table === "account")
@@ -167,7 +194,7 @@ export const postgresWorld = async (
       }
     },
     rows: async () => {
-      const tables = [await query(ACCOUNTS), await query(REQUESTS), await query(SETTLEMENTS)]
+      const tables = [await query(ACCOUNTS), await query(REQUESTS), await query(SETTLEMENTS), await query(COUNTED_KEYS)]
       return tables.map((rows) => rows.map(shown).join("\n")).join("\n\n")
     },
     revoke: async (keyId) => {
@@ -180,9 +207,10 @@ export interface ModelWorld extends World {
   readonly database: Database
 }
 
-export const modelWorld = (seed: number): ModelWorld => {
+export const modelWorld = (seed: number, clock: Clock): ModelWorld => {
   const time = new SimulatedTime(new Random(seed))
   const database = new Database(time)
+  database.timeOfDayMillis = Date.now()
   const process = new Process("node", 1)
   const log: Array<string> = []
   const run = async (isOver: () => boolean, millis: number) => {
@@ -207,7 +235,7 @@ export const modelWorld = (seed: number): ModelWorld => {
   return {
     database,
     log,
-    driver: recorded(new Network(database, process, 1).driver("ledger"), log),
+    driver: recorded(new Network(database, process, 1).driver("ledger"), log, clock),
     step: (work) => finished(started(work)),
     stepThatWaits: async (work, held, credits) => {
       const state = started(work)
@@ -216,7 +244,8 @@ export const modelWorld = (seed: number): ModelWorld => {
       return finished(state)
     },
     lock: async (table, id) => {
-      const cell = table === "account" ? database.accounts.cell(id) : database.requests.cell(id)
+      const tables = { account: database.accounts, open_request: database.requests, counted_key: database.countedKeys }
+      const cell: Cell<unknown> = tables[table].cell(id)
       if (cell.committed === undefined) return { release: async () => {} }
       const held: { transaction?: Transaction } = {}
       database.runElsewhere("other", function* (transaction): Execution<boolean> {
@@ -241,7 +270,19 @@ export const modelWorld = (seed: number): ModelWorld => {
       const settlements = byId(database.settlements.rows(), (row) => row.requestId).map(({ writtenBy: _, ...row }) =>
         shown(Object.values(row))
       )
-      return [accounts, requests, settlements].map((rows) => rows.join("\n")).join("\n\n")
+      const keys = byId(database.countedKeys.rows(), ({ keyId }) => keyId).map((row) =>
+        shown(columnsOf({ ...row, windowBeganAt: 0 }))
+      )
+      return [accounts, requests, settlements, keys].map((rows) => rows.join("\n")).join("\n\n")
+    },
+    limit: async (keyId, limits) => {
+      const state = { isOver: false }
+      database.runElsewhere("limits", function* (transaction): Execution<boolean> {
+        const commits = yield* changeLimits(database, transaction, keyId, limits, 1)
+        state.isOver = true
+        return commits
+      })
+      await run(() => state.isOver, 1_000)
     },
     revoke: async (keyId) => {
       const key = database.keys.get(keyId)

@@ -8,10 +8,12 @@ import { ModelId, PriceId } from "@tollgate/domain/catalog/Model"
 import { estimate } from "@tollgate/domain/inference/Estimate"
 import { PicoPerToken, type Price } from "@tollgate/domain/ledger/Price"
 import { Database, NO_FAULTS } from "./database/Database.ts"
+import type { Cell } from "./database/Rows.ts"
 import { Invariants } from "./Invariants.ts"
-import { MODEL, otherSession, userOf } from "./OtherSessions.ts"
+import { clockChange, hasLimitedKeys, LIMITED_SCALE, limitKey, limitsOf, lockKey, setTimeOfDay } from "./LimitedKeys.ts"
+import { lockFor, MODEL, otherSession, userOf } from "./OtherSessions.ts"
 import { Random } from "./Random.ts"
-import { type Scenario, scenarioOf, scriptOf } from "./Scenario.ts"
+import { type KeyOptions, longStreamOf, type Scenario, scenarioOf, scriptOf } from "./Scenario.ts"
 import { SimulatedNode } from "./SimulatedNode.ts"
 import { SimulatedRequest } from "./SimulatedRequest.ts"
 import { Process, SimulatedTime } from "./SimulatedTime.ts"
@@ -48,7 +50,7 @@ export class History {
     this.#seed = seed
     this.#random = new Random(seed)
     this.time = new SimulatedTime(this.#random)
-    this.#scenario = scenarioOf(this.#random)
+    this.#scenario = scenarioOf(this.#random, hasLimitedKeys(seed))
     this.#trace = trace
     const database = new Database(this.time)
     this.#database = database
@@ -101,27 +103,101 @@ export class History {
   }
 
   #prepare(): void {
-    const { customers, nodes, rates, requests, busyMillis, trouble } = this.#scenario
-    this.#log(
-      () =>
-        `seed ${this.#seed}: ${JSON.stringify(this.#scenario, (_, value) => (typeof value === "bigint" ? `${value}` : value))}`
-    )
-    this.#database.prices.set("price", { rates })
+    const { customers, keys, nodes, requests, busyMillis, trouble } = this.#scenario
+    this.#log(() => `seed ${this.#seed}: ${shown(this.#scenario)}`)
+    this.#database.prices.set("price", { rates: this.#rates })
     for (const [i, { paygPico, planTokens }] of customers.entries()) {
       this.#database.keys.set(`key ${i}`, { userId: userOf(i), valid: true })
       if (planTokens !== undefined) this.#createAccount(`${i} plan`, userOf(i), MODEL, planTokens)
-      if (paygPico !== undefined) this.#createAccount(`${i} payg`, userOf(i), null, paygPico)
+      if (paygPico !== undefined) this.#createAccount(`${i} payg`, userOf(i), null, paygPico * this.#scale)
     }
     this.#invariants.checkRows()
     for (let i = 0; i < nodes; i++) this.#startNode()
     for (let i = 0; i < requests; i++)
-      this.time.after(this.#random.next() * busyMillis, undefined, () => this.#request(i))
+      this.time.after(this.#random.next() * busyMillis * (this.#isLong(i) ? 0.3 : 1), undefined, () => this.#request(i))
     for (let i = 0; i < Math.ceil(trouble * 4); i++) this.#plan(() => this.#fault())
     for (let i = 0; i < this.#random.integer(0, 4); i++)
-      this.#plan(() => this.#log(() => `another session: ${otherSession(this.#database, customers.length)}`))
+      this.#plan(() => {
+        // The session must also run in a history without a trace, which does not call the function of `#log`.
+        const session = otherSession(this.#database, customers.length, this.#scale)
+        this.#log(() => `another session: ${session}`)
+      })
+    if (keys !== undefined) this.#prepareKeys(keys)
     if (trouble > 0) this.#database.faults.lostAtCommit = 0.04 * trouble
     if (trouble > 1) Object.assign(this.#database.faults, { refused: 0.02, slow: 0.005, paused: 0.1 })
     this.time.after(busyMillis, undefined, () => this.#calm())
+  }
+
+  #prepareKeys({ changes, clockChanges, locks, longLocks }: KeyOptions): void {
+    const { customers } = this.#scenario
+    const [database, random] = [this.#database, this.#random]
+    setTimeOfDay(database, random)
+    const change = (keyId: string, stream?: SimulatedRequest) => {
+      const limits = limitsOf(random, stream && database.requests.committed(stream.requestId))
+      this.#log(() => `another session: limits of ${keyId} ${shown(limits)}`)
+      limitKey(database, keyId, limits)
+    }
+    const anyKey = () => `key ${random.integer(0, customers.length - 1)}`
+    const keyOf = (stream: SimulatedRequest | undefined) => stream?.admission.principal.keyId ?? anyKey()
+    const changeAny = () => {
+      const stream = this.#openStream()
+      change(keyOf(stream), stream)
+    }
+    for (const i of customers.keys()) change(`key ${i}`)
+    for (let i = 0; i < changes; i++) this.#plan(changeAny)
+    for (let i = 0; i < locks; i++) this.#plan(() => lockKey(database, keyOf(this.#openStream())))
+    for (let i = 0; i < longLocks; i++) this.#plan(() => this.#lockLong())
+    for (let i = 0; i < clockChanges; i++) {
+      this.#plan(() => {
+        const millis = clockChange(random)
+        this.#log(() => `the clock of the database changes by ${millis} ms`)
+        this.#invariants.keys.clockChanges(millis)
+        database.timeOfDayMillis += millis
+      })
+    }
+  }
+
+  /** Returns a stream that has a hold and runs on a live node. */
+  #openStream(): SimulatedRequest | undefined {
+    const streams = this.#requests.filter(
+      ({ admission, isOver, node, requestId }) =>
+        admission.streamed && !isOver && node.isServing && this.#database.requests.committed(requestId) !== undefined
+    )
+    return streams.length === 0 ? undefined : this.#random.pick(streams)
+  }
+
+  /**
+   * Another session locks a row of a customer for longer than an admission may wait. The customer has an open stream, and
+   * sends new requests.
+   */
+  #lockLong(): void {
+    const stream = this.#openStream()
+    if (stream === undefined) return
+    const [database, random] = [this.#database, this.#random]
+    const { keyId, userId } = stream.admission.principal
+    const accounts = [...database.accounts.cells.values()].filter(({ committed }) => committed?.userId === userId)
+    const key = database.countedKeys.cells.get(keyId)
+    const rows = (key === undefined ? accounts : [...accounts, key]) as ReadonlyArray<Cell<unknown>>
+    if (rows.length === 0) return
+    const millis = this.#scenario.node.admissionMillis * (1.2 + random.next())
+    this.#log(() => `another session locks a row of ${userId} for ${Math.round(millis)} ms`)
+    lockFor(database, random.pick(rows), millis)
+    const customer = Number(userId.slice("user ".length))
+    for (const i of random.pick([[900], [900, 901]])) this.#requestOf(i, customer, stream.node)
+  }
+
+  #isLong(i: number): boolean {
+    return i < (this.#scenario.keys?.longStreams ?? 0)
+  }
+
+  get #scale(): bigint {
+    return this.#scenario.keys === undefined ? 1n : LIMITED_SCALE
+  }
+
+  get #rates(): Scenario["rates"] {
+    const [input, cacheWrite, cacheRead, output] = this.#scenario.rates
+    const scale = this.#scale
+    return [input * scale, cacheWrite * scale, cacheRead * scale, output * scale]
   }
 
   #plan(happen: () => void): void {
@@ -159,13 +235,17 @@ export class History {
     const serving = this.#nodes.filter((node) => node.isServing)
     if (serving.length === 0) return
     const node = this.#random.pick(serving)
-    const customer = this.#random.integer(0, this.#scenario.customers.length - 1)
-    const script = scriptOf(this.#random)
-    const [input, cacheWrite, cacheRead, output] = this.#scenario.rates.map(PicoPerToken)
+    const customer = this.#isLong(i) ? 0 : this.#random.integer(0, this.#scenario.customers.length - 1)
+    this.#requestOf(i, customer, node)
+  }
+
+  #requestOf(i: number, customer: number, node: SimulatedNode): void {
+    const script = this.#isLong(i) ? longStreamOf(this.#random) : scriptOf(this.#random)
+    const [input, cacheWrite, cacheRead, output] = this.#rates.map(PicoPerToken)
     const size = SimulatedRequest.sizeOf(script)
     const admission: Admission = {
       requestId: `r${String(i).padStart(3, "0")}` as Admission["requestId"],
-      principal: { keyId: `key ${customer}`, userId: userOf(customer) } as unknown as Admission["principal"],
+      principal: this.#principalOf(customer),
       modelId: ModelId(MODEL),
       priceId: PriceId("price"),
       price: { input, cacheWrite, cacheRead, output } as Price,
@@ -184,6 +264,15 @@ export class History {
       this.#log(() => `${request.requestId} of ${admission.principal.userId} arrives at ${node.id}`)
       request.begin(this.#invariants.observed(node))
     })
+  }
+
+  /** Returns the authenticated customer. Sometimes the node does not know the last change of the limits. */
+  #principalOf(customer: number): Admission["principal"] {
+    const principal = { keyId: `key ${customer}`, userId: userOf(customer) }
+    if (this.#scenario.keys === undefined) return principal as unknown as Admission["principal"]
+    const counted = (this.#database.keys.get(principal.keyId)?.counted === true) !== this.#random.chance(0.1)
+    const limits = { counted, expiresAtMillis: Number.POSITIVE_INFINITY, models: undefined }
+    return { ...principal, limits } as unknown as Admission["principal"]
   }
 
   #fault(): void {
@@ -216,7 +305,11 @@ export class History {
     else if (kind === "reject") {
       const [request] = this.#requests.filter(({ isOver }) => !isOver)
       if (request !== undefined) this.#database.rejected.add(request.requestId)
-    } else this.#database.clockOffsetMillis += random.pick([-1, 1]) * random.skewed(0, 10_000)
+    } else {
+      const change = random.pick([-1, 1]) * random.skewed(0, 10_000)
+      this.#invariants.keys.clockChanges(change)
+      this.#database.clockOffsetMillis += change
+    }
   }
 
   #kill(node: SimulatedNode): void {
@@ -312,3 +405,6 @@ export class History {
     )
   }
 }
+
+const shown = (value: unknown): string =>
+  JSON.stringify(value, (_, member) => (typeof member === "bigint" ? `${member}` : member))

@@ -6,12 +6,14 @@ import type { InferenceLedger, Settled } from "@tollgate/application/ledger/Infe
 import { isZero } from "@tollgate/domain/inference/ReportedUsage"
 import { AccountId } from "@tollgate/domain/ledger/Account"
 import { covers, decideHold, type Hold } from "@tollgate/domain/ledger/Hold"
+import type { KeyBudgetExceeded, KeyRateLimited } from "@tollgate/domain/ledger/KeyHold"
 import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import { UsdPico } from "@tollgate/domain/money/UsdPico"
 import { Either, Exit } from "effect"
 import type { Database } from "./database/Database.ts"
 import type { AccountRow, SettlementRow } from "./database/Rows.ts"
+import { KeyInvariants } from "./KeyInvariants.ts"
 import type { SimulatedNode } from "./SimulatedNode.ts"
 import { type SimulatedRequest, tokensOf } from "./SimulatedRequest.ts"
 
@@ -30,6 +32,7 @@ export class Invariants {
   violation: string | undefined
   readonly requests = new Map<string, SimulatedRequest>()
   readonly waiting = new Set<Waiting>()
+  readonly keys: KeyInvariants
   readonly #settled = new Map<string, SettlementRow>()
   /** Requests that had a committed hold at any time. */
   readonly #held = new Set<string>()
@@ -40,6 +43,7 @@ export class Invariants {
   constructor(database: Database, admissionMillis: number) {
     this.#database = database
     this.#admissionMillis = admissionMillis
+    this.keys = new KeyInvariants(database, (holds, message) => this.#require(holds, message))
   }
 
   /** Records a violation. The checks do not throw, because the code that is checked could catch the exception. */
@@ -64,11 +68,14 @@ export class Invariants {
       add(pending, row.planAccount, row.planTokens)
       add(pending, row.paygAccount, row.paygPico)
     }
+    const newSettlements: Array<SettlementRow> = []
     for (const row of settlements.rows()) {
       const { requestId } = row
       const before = this.#settled.get(requestId)
-      if (before === undefined) this.#checkSettlement(row)
-      else this.#require(before === row, () => `the settlement of ${requestId} has changed`)
+      if (before === undefined) {
+        newSettlements.push(row)
+        this.#checkSettlement(row)
+      } else this.#require(before === row, () => `the settlement of ${requestId} has changed`)
       this.#require(requests.committed(requestId) === undefined, () => `${requestId} is open although it is settled`)
       add(debits, row.planAccount, row.planTokens)
       add(debits, row.paygAccount, row.paygPico)
@@ -82,6 +89,10 @@ export class Invariants {
       this.#require(row.credits === credited.get(id), () => `the credits of ${id} are not its transfers`)
       this.#recordAvailable(id, available, time.now)
     }
+    this.keys.checkRows(newSettlements, (requestId) => {
+      const request = this.requests.get(requestId)
+      return request?.script.streamed === true && !this.#usesMore(request)
+    })
   }
 
   #recordAvailable(id: string, available: bigint, now: number): void {
@@ -134,7 +145,12 @@ export class Invariants {
     const reported = delivery?.reported.prompt
     const prompt = reported === undefined || isZero(reported) ? BigInt(request.promptTokens) : reported.input
     const usage = TokenUsage.plain(Tokens.Tokens(prompt), Tokens.fromCount(tokensOf(sentCharacters)))
-    const hold: Hold = { planTokens: Tokens.Tokens(row.planTokens), paygPico: UsdPico(row.paygPico) }
+    const budgetPico = this.keys.budgetOf(requestId)
+    const hold: Hold = {
+      planTokens: Tokens.Tokens(row.planTokens),
+      paygPico: UsdPico(row.paygPico),
+      key: { budgetPico, tokens: Tokens.zero, window: 0n }
+    }
     this.#require(
       covers(hold, usage, request.admission.price),
       () => `${requestId} delivers more than its hold covers: ${usage.output} output tokens, ${shown(hold)}`
@@ -174,9 +190,13 @@ export class Invariants {
         const end = this.#begin(node, `admission of ${requestId}`, this.#admissionMillis)
         ledger.admit(admission, (exit) => {
           end()
-          if (Exit.isSuccess(exit)) this.#checkHold(requestId, exit.value)
-          else if (exit.cause._tag === "Fail" && exit.cause.error._tag === "InsufficientBalance")
+          if (Exit.isSuccess(exit)) {
+            this.#checkHold(requestId, exit.value)
+            this.keys.checkAdmitted(admission, exit.value, begunAt)
+          } else if (exit.cause._tag === "Fail" && exit.cause.error._tag === "InsufficientBalance")
             this.#checkRefusal(requestId, begunAt)
+          else if (exit.cause._tag === "Fail" && isOfKey(exit.cause.error))
+            this.keys.checkRefusal(admission, exit.cause.error, begunAt)
           else if (exit.cause._tag === "Fail" && exit.cause.error._tag === "InvalidApiKey") {
             const isValid = this.#database.keys.get(admission.principal.keyId)?.valid === true
             this.#require(!isValid, () => `${requestId} is refused although its API key is valid`)
@@ -186,11 +206,14 @@ export class Invariants {
       },
       extend: (extension, callback) => {
         const { requestId } = extension.admission
+        const begunAt = this.#database.time.now
         const end = this.#begin(node, `extension of ${requestId}`, this.#admissionMillis)
         ledger.extend(extension, (exit) => {
           end()
-          if (Exit.isSuccess(exit) && exit.value !== undefined) this.#checkHold(requestId, exit.value)
-          else if (Exit.isSuccess(exit))
+          if (Exit.isSuccess(exit) && exit.value !== undefined) {
+            this.#checkHold(requestId, exit.value)
+            this.keys.checkExtended(extension, exit.value, begunAt)
+          } else if (Exit.isSuccess(exit))
             this.#require(this.#isSettled(requestId), () => `${requestId} is reported as settled`)
           callback(exit)
         })
@@ -228,6 +251,7 @@ export class Invariants {
 
   /** Checks that a hold that the ledger reports is stored, or was settled since. */
   #checkHold(requestId: string, hold: Hold): void {
+    this.keys.holdIsKnown(requestId, hold)
     const row = this.#database.requests.committed(requestId)
     if (row === undefined) {
       this.#require(this.#isSettled(requestId), () => `the hold of ${requestId} is reported but not stored`)
@@ -235,6 +259,7 @@ export class Invariants {
     }
     const isStored = row.planTokens >= hold.planTokens && row.paygPico >= hold.paygPico
     this.#require(isStored, () => `the reported hold of ${requestId} is larger than the stored hold: ${shown(hold)}`)
+    this.keys.checkHold(row, hold)
   }
 
   #isSettled(requestId: string): boolean {
@@ -301,6 +326,9 @@ export class Invariants {
   }
 }
 
+const isOfKey = (error: { readonly _tag: string }): error is KeyBudgetExceeded | KeyRateLimited =>
+  error._tag === "KeyBudgetExceeded" || error._tag === "KeyRateLimited"
+
 const accountOf = <Unit extends bigint>(id: AccountId, credits: Unit, zero: Unit) => ({
   id,
   creditsPosted: credits,
@@ -308,4 +336,7 @@ const accountOf = <Unit extends bigint>(id: AccountId, credits: Unit, zero: Unit
   debitsPending: zero
 })
 
-const shown = ({ planTokens, paygPico }: Hold): string => `${planTokens} plan tokens and ${paygPico} pico-USD`
+const shown = ({ key, planTokens, paygPico }: Hold): string => {
+  const balances = `${planTokens} plan tokens and ${paygPico} pico-USD`
+  return key?.budgetPico === undefined ? balances : `${balances}, ${key.budgetPico} pico-USD of the budget`
+}

@@ -7,7 +7,7 @@ import { type Cell, type Execution, lock, type Transaction } from "./database/Ro
 export const MODEL = "m"
 export const userOf = (customer: number): string => `user ${customer}`
 
-export const otherSession = (database: Database, customers: number): string => {
+export const otherSession = (database: Database, customers: number, scale: bigint): string => {
   const { random } = database.time
   const customer = random.integer(0, customers - 1)
   const kind = random.pick(["credit", "credit", "lock account", "lock request", "revoke"])
@@ -16,7 +16,8 @@ export const otherSession = (database: Database, customers: number): string => {
   if (kind === "revoke") {
     const key = database.keys.get(`key ${customer}`)
     if (key !== undefined && random.chance(0.5)) key.valid = false
-  } else if (kind === "credit") credit(database, id, userOf(customer), suffix === "plan" ? MODEL : null)
+  } else if (kind === "credit")
+    credit(database, id, userOf(customer), suffix === "plan" ? MODEL : null, suffix === "plan" ? 1n : scale)
   else if (kind === "lock account") lockFor(database, database.accounts.cells.get(id))
   else
     lockFor(
@@ -27,9 +28,9 @@ export const otherSession = (database: Database, customers: number): string => {
 }
 
 /** Credits an account; creates it if it does not exist. */
-const credit = (database: Database, id: string, userId: string, modelId: string | null): void => {
+const credit = (database: Database, id: string, userId: string, modelId: string | null, scale: bigint): void => {
   const { credited, time } = database
-  const amount = BigInt(time.random.integer(1, 50_000))
+  const amount = BigInt(time.random.integer(1, 50_000)) * scale
   const cell = database.accounts.cell(id)
   const millis = time.random.skewed(0, 50)
   database.runElsewhere("credit", function* (transaction: Transaction): Execution<boolean> {
@@ -42,9 +43,12 @@ const credit = (database: Database, id: string, userId: string, modelId: string 
   })
 }
 
-const lockFor = <Row>(database: Database, cell: Cell<Row> | undefined): void => {
+export const lockFor = <Row>(
+  database: Database,
+  cell: Cell<Row> | undefined,
+  millis = database.time.random.skewed(1, 3_000)
+): void => {
   if (cell === undefined) return
-  const millis = database.time.random.skewed(1, 3_000)
   database.runElsewhere("operator", function* (transaction: Transaction): Execution<boolean> {
     yield* lock(transaction, cell)
     yield millis

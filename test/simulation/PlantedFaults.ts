@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { build } from "esbuild"
 import type * as Histories from "./Histories.ts"
+import { LIMITED_SEEDS } from "./LimitedKeys.ts"
 
 export interface Fault {
   readonly name: string
@@ -16,6 +17,8 @@ export interface Fault {
   readonly faulty: string
   /** A part of the message of the violated invariant. */
   readonly violates: RegExp
+  /** Whether only histories with limited keys run. */
+  readonly needsLimitedKeys?: true
 }
 
 const LEDGER = "packages/adapters-postgres/src/ledger"
@@ -97,6 +100,32 @@ export const faults: ReadonlyArray<Fault> = [
     correct: "else if (!reply(waiting, Exit.succeed(outcome.right))) release(waiting.admission)",
     faulty: "else reply(waiting, Exit.succeed(outcome.right))",
     violates: /stays open although/
+  },
+  {
+    name: "an admission has no deadline while another session locks a row of its user",
+    file: `${LEDGER}/ContendedUsers.ts`,
+    correct: "flatMap(({ admissions }) => admissions)",
+    faulty: "flatMap(() => NONE)",
+    violates: /the admission of r\d+ took|did not end/,
+    needsLimitedKeys: true
+  },
+  {
+    name: "an extension keeps its budget part after all limits of the key are removed",
+    file: `${LEDGER}/LedgerDecisions.ts`,
+    correct:
+      "if (key === undefined) return { ...held, hold: { ...held.hold, key: { ...part, budgetPico: undefined } } }",
+    faulty: "if (key === undefined) return held",
+    violates: /is not extended although the budget/,
+    needsLimitedKeys: true
+  },
+  {
+    name: "an extension that is decided from the cache ignores a new budget",
+    file: `${LEDGER}/LedgerTransactions.ts`,
+    correct:
+      "if (work.extensions.some(({ request }) => hasNoBudget(hold(request.admission.requestId)))) return undefined",
+    faulty: "",
+    violates: /ignores the budget of/,
+    needsLimitedKeys: true
   }
 ]
 
@@ -104,13 +133,16 @@ const ROOT = resolve(import.meta.dirname, "../..")
 const CACHE = join(ROOT, "node_modules/.cache/tollgate")
 let folder: string | undefined
 
+/** Runs the histories of this many seeds with the fault, and returns the first violation. */
 export const firstViolation = async (fault: Fault, seeds: number): Promise<string | undefined> => {
   const { runHistories } = (await import(await bundleWith(fault))) as typeof Histories
   let found: string | undefined
-  await runHistories(1, seeds, ({ seed, violation }) => {
+  const onResult = ({ seed, violation }: Histories.HistoryResult) => {
     if (violation !== undefined) found = `seed ${seed}: ${violation}`
     return violation === undefined
-  })
+  }
+  const step = fault.needsLimitedKeys ? LIMITED_SEEDS : 1
+  await runHistories(step, seeds, onResult, undefined, step)
   return found
 }
 

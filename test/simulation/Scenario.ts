@@ -45,9 +45,23 @@ export interface Scenario {
   readonly rates: readonly [bigint, bigint, bigint, bigint]
   /** How many faults are planned: 0 means none. */
   readonly trouble: number
+  /** Undefined: no key is limited. */
+  readonly keys: KeyOptions | undefined
 }
 
-export const scenarioOf = (random: Random): Scenario => {
+export interface KeyOptions {
+  /** The number of the first requests that are long streams of the first customer, so that their holds are extended. */
+  readonly longStreams: number
+  /** The number of changes of limits. */
+  readonly changes: number
+  readonly locks: number
+  /** The number of changes of the clock of the database. */
+  readonly clockChanges: number
+  /** How often another session locks a row of a customer for longer than an admission may wait, while a stream runs. */
+  readonly longLocks: number
+}
+
+export const scenarioOf = (random: Random, hasLimitedKeys: boolean): Scenario => {
   const trouble = random.pick([0, 0.3, 1, 1, 3])
   const latencyMillis = random.pick([0.5, 2, 2, 20])
   return {
@@ -65,13 +79,27 @@ export const scenarioOf = (random: Random): Scenario => {
       deadAfterMillis: random.pick([900, 4_000, 4_000, 10_000, 10_000]),
       latencyMillis
     },
-    customers: Array.from({ length: random.integer(1, 3) }, () => customerOf(random)),
+    customers: Array.from({ length: random.integer(1, 3) }, (_, i) =>
+      hasLimitedKeys && i === 0 ? AMPLE : customerOf(random)
+    ),
     requests: random.integer(3, 12),
     busyMillis: random.pick([300, 1_500, 3_000]),
     rates: [rate(random), rate(random), rate(random), rate(random)],
-    trouble
+    trouble,
+    keys: hasLimitedKeys ? keysOf(random) : undefined
   }
 }
+
+/** The balances of the customer of the long streams. */
+const AMPLE: CustomerOptions = { planTokens: undefined, paygPico: 3_000_000n }
+
+const keysOf = (random: Random): KeyOptions => ({
+  longStreams: random.integer(1, 2),
+  changes: random.integer(2, 6),
+  locks: random.pick([0, 0, 1]),
+  clockChanges: random.pick([0, 0, 1, 3]),
+  longLocks: random.pick([0, 1])
+})
 
 const rate = (random: Random): bigint => BigInt(random.pick([0, 1, 3, 40]))
 
@@ -106,3 +134,14 @@ export const scriptOf = (random: Random): Script => {
     slowSocket: random.pick([0, 0, 0.3])
   }
 }
+
+export const longStreamOf = (random: Random): Script => ({
+  ...scriptOf(random),
+  streamed: true,
+  maxOutputTokens: undefined,
+  firstByteMillis: random.skewed(1, 50),
+  chunks: Array.from({ length: 10 }, () => random.integer(100, 1_500)),
+  chunkMillis: 100,
+  fails: false,
+  disconnectsAfterMillis: undefined
+})

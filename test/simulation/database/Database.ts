@@ -2,6 +2,7 @@
  * The modelled database: its tables, its clock, and the sessions that run transactions in it.
  */
 import type { SimulatedTime } from "../SimulatedTime.ts"
+import type { CountedKeyRow } from "./CountedKeys.ts"
 import { type AccountRow, type Execution, type RequestRow, type SettlementRow, Table, Transaction } from "./Rows.ts"
 import type { Session } from "./Session.ts"
 
@@ -18,6 +19,10 @@ export const textOf = (node: NodeRow | undefined): string | null => (node === un
 export interface KeyRow {
   readonly userId: string
   valid: boolean
+  /** Whether the key is a limited key. */
+  counted?: boolean
+  /** The number of times that the key became a limited key. The database has no such column. */
+  begun?: number
 }
 
 export interface PriceRow {
@@ -45,6 +50,7 @@ export class Database {
   readonly settlements = new Table<SettlementRow>()
   readonly nodes = new Map<string, NodeRow>()
   readonly keys = new Map<string, KeyRow>()
+  readonly countedKeys = new Table<CountedKeyRow>()
   readonly prices = new Map<string, PriceRow>()
   /** The sum of the credits of each account. */
   readonly credited = new Map<string, bigint>()
@@ -54,6 +60,11 @@ export class Database {
   readonly rejected = new Set<string>()
   isDown = false
   clockOffsetMillis = 0
+  /**
+   * The difference between the time of day and the clock that heartbeats use. They are one clock in Postgres. Here, a
+   * jump of the time of day does not delay the sweeps of dead nodes.
+   */
+  timeOfDayMillis = 0
   onCommit: () => void = () => {}
   /** Called with the holds that a sweep has locked. */
   onSweep: (requestIds: ReadonlyArray<string>, judgedBy: "database clock" | "heartbeats") => void = () => {}
@@ -65,6 +76,11 @@ export class Database {
 
   get clockMillis(): number {
     return this.time.now + this.clockOffsetMillis
+  }
+
+  /** The time that the statements for limited keys read. */
+  get nowMillis(): number {
+    return Math.floor(this.timeOfDayMillis + this.clockMillis)
   }
 
   nextId(): number {

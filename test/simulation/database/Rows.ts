@@ -29,12 +29,17 @@ export interface RequestRow {
   readonly nodeId: string
   readonly checkpointInput: bigint
   readonly checkpointOutput: bigint
+  /** The part of the hold that counts for the limits of the key. All three are null if the key was not limited. */
+  readonly keyPico: bigint | null
+  readonly keyTokens: bigint | null
+  readonly keyWindow: bigint | null
 }
 
 /** Each token count has the four token classes in the order of the columns. */
 export interface SettlementRow {
   readonly requestId: string
   readonly userId: string
+  readonly keyId: string
   readonly ending: string
   readonly source: string
   readonly charged: ReadonlyArray<bigint>

@@ -5,6 +5,7 @@
  * `packages/adapters-postgres/src/ledger`. `Contract.test.ts` compares each function, except that of `end_backend`, with
  * the SQL that it replaces.
  */
+import { keyUsers, lockCountedKeys } from "./CountedKeys.ts"
 import { type Database, textOf } from "./Database.ts"
 import { type Cell, type Execution, lock, Refused, type RequestRow, type Transaction } from "./Rows.ts"
 import { writeStatement } from "./Writes.ts"
@@ -46,8 +47,8 @@ function* lockAccounts(database: Database, transaction: Transaction, values: Val
   return rows
 }
 
-/** The modelled keys have no limits. */
-const NO_LIMITS = [null, null, null]
+const keyColumns = ({ keyPico, keyTokens, keyWindow }: RequestRow): Row => [keyPico, keyTokens, keyWindow]
+const NO_KEY_COLUMNS: Row = [null, null, null]
 
 const holdColumns = (row: RequestRow): Row => [
   row.requestId,
@@ -59,7 +60,7 @@ const holdColumns = (row: RequestRow): Row => [
   row.checkpointInput,
   row.checkpointOutput,
   row.keyId,
-  ...NO_LIMITS
+  ...keyColumns(row)
 ]
 
 function* lockRequests(
@@ -137,14 +138,17 @@ const reads: Readonly<Record<string, Read>> = {
   valid_keys: (database, _, [keyIds]) =>
     ids(keyIds)
       .filter((id) => database.keys.get(id)?.valid)
-      .map((id) => [id, false]),
+      .map((id) => [id, database.keys.get(id)?.counted === true]),
+  read_counted_key_users: (database, transaction, [keyIds]) => keyUsers(database, transaction, ids(keyIds)),
   earlier_rows: (database, transaction, [requestIds]) =>
     ids(requestIds).flatMap((id): Rows => {
       const open = database.requests.cells.get(id)?.seenBy(transaction)
       const settled = database.settlements.cells.get(id)?.seenBy(transaction)
       return [
-        ...(open === undefined ? [] : [[id, null, open.planTokens, open.paygPico, ...NO_LIMITS]]),
-        ...(settled === undefined ? [] : [[id, settled.ending, settled.planTokens, settled.paygPico, ...NO_LIMITS]])
+        ...(open === undefined ? [] : [[id, null, open.planTokens, open.paygPico, ...keyColumns(open)]]),
+        ...(settled === undefined
+          ? []
+          : [[id, settled.ending, settled.planTokens, settled.paygPico, ...NO_KEY_COLUMNS]])
       ]
     }),
   read_hold_users: (database, transaction, [requestIds]) =>
@@ -183,6 +187,9 @@ const statements: Readonly<Record<string, Statement>> = {
     lockRequests(transaction, requestCells(database, requestIds), true),
   lock_accounts: (database, transaction, values) => lockAccounts(database, transaction, values, false),
   lock_free_accounts: (database, transaction, values) => lockAccounts(database, transaction, values, true),
+  lock_counted_keys: (database, transaction, [keyIds]) => lockCountedKeys(database, transaction, ids(keyIds), false),
+  lock_free_counted_keys: (database, transaction, [keyIds]) =>
+    lockCountedKeys(database, transaction, ids(keyIds), true),
   *lock_orphans(database, transaction, values) {
     const rows = yield* lockOrphans(database, transaction, isLate(database, values[0]), values)
     database.onSweep(firstsOf(rows), "database clock")

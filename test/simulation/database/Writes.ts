@@ -4,6 +4,8 @@
  * The statement consists of parts. Each part writes rows and returns whether its precondition is true. If one is false,
  * the whole statement is refused with `TG001`.
  */
+import { big, type Column, check, columnOf, optional, optionalBig, text } from "./Columns.ts"
+import { writeCounts } from "./CountedKeys.ts"
 import type { Database } from "./Database.ts"
 import {
   type AccountRow,
@@ -16,9 +18,15 @@ import {
   type Transaction
 } from "./Rows.ts"
 
-type Column = ReadonlyArray<string | null>
-
-const PARTS: Readonly<Record<string, number>> = { settle: 22, grow: 7, accounts: 9, hold: 13 }
+const PARTS: Readonly<Record<string, number>> = {
+  settle: 22,
+  grow: 7,
+  countedgrow: 8,
+  accounts: 9,
+  countedkeys: 13,
+  hold: 13,
+  countedhold: 16
+}
 
 export function* writeStatement(
   database: Database,
@@ -39,27 +47,42 @@ export function* writeStatement(
   // Plain reads see the rows that were committed when the statement began.
   const fresh = parts.map((each) => isFresh(database, transaction, each))
   for (const [i, { part, values }] of parts.entries()) {
-    const columns = part === "hold" ? [] : values.map(columnOf)
-    const isPreconditionMet =
-      part === "settle"
-        ? yield* settle(database, transaction, columns)
-        : part === "grow"
-          ? yield* grow(database, transaction, columns)
-          : part === "accounts"
-            ? yield* writeAccounts(database, transaction, columns)
-            : yield* insertHolds(database, transaction, values)
+    const isPreconditionMet = yield* written(database, transaction, part, values)
     if (!isPreconditionMet || !fresh[i]) throw new Refused("TG001", "a row that the decision is based on has changed")
   }
   return [[true]]
 }
 
-/** Returns whether all API keys are valid, and all accounts that were cached as missing are missing. */
+function* written(
+  database: Database,
+  transaction: Transaction,
+  part: string,
+  values: ReadonlyArray<unknown>
+): Execution<boolean> {
+  if (part === "hold" || part === "countedhold") return yield* insertHolds(database, transaction, values)
+  const columns = values.map(columnOf)
+  if (part === "settle") return yield* settle(database, transaction, columns)
+  if (part === "accounts") return yield* writeAccounts(database, transaction, columns)
+  if (part === "countedkeys") return yield* writeCounts(database, transaction, columns.slice(1))
+  return yield* grow(database, transaction, columns)
+}
+
+/**
+ * Returns whether all API keys are valid and limited or not limited as the decision assumes, and all accounts that were
+ * cached as missing are missing.
+ */
 const isFresh = (
   database: Database,
   transaction: Transaction,
   { part, values }: { readonly part: string; readonly values: ReadonlyArray<unknown> }
 ): boolean => {
-  if (part === "hold") return columnOf(values[0]).every((id) => database.keys.get(id ?? "")?.valid)
+  if (part.endsWith("hold") || part === "countedkeys") {
+    const isCounted = part === "countedkeys"
+    return columnOf(values[0]).every((id) => {
+      const key = database.keys.get(id ?? "")
+      return key?.valid && (key.counted === true) === isCounted
+    })
+  }
   if (part !== "accounts") return true
   const [noPayg, users, models] = values.slice(6).map(columnOf)
   if (noPayg?.length === 0 && users?.length === 0) return true
@@ -71,27 +94,6 @@ const isFresh = (
       return false
   }
   return true
-}
-
-const columnOf = (value: unknown): Column => {
-  const literal = value as string
-  if (literal === "{}") return []
-  return literal
-    .slice(1, -1)
-    .split(",")
-    .map((element) => (element === "NULL" ? null : element.startsWith('"') ? element.slice(1, -1) : element))
-}
-
-const text = (columns: ReadonlyArray<Column>, column: number, row: number): string => {
-  const value = columns[column]?.[row]
-  if (typeof value !== "string") throw new Refused("23502", `column ${column} is null`)
-  return value
-}
-const big = (columns: ReadonlyArray<Column>, column: number, row: number): bigint => BigInt(text(columns, column, row))
-const optional = (columns: ReadonlyArray<Column>, column: number, row: number) => columns[column]?.[row] ?? null
-
-const check = (holds: boolean, constraint: string): void => {
-  if (!holds) throw new Refused("23514", constraint)
 }
 
 function* settle(database: Database, transaction: Transaction, columns: ReadonlyArray<Column>): Execution<boolean> {
@@ -121,6 +123,7 @@ function* settle(database: Database, transaction: Transaction, columns: Readonly
 const settlementOf = (columns: ReadonlyArray<Column>, i: number, hold: RequestRow, by: string): SettlementRow => ({
   requestId: hold.requestId,
   userId: hold.userId,
+  keyId: hold.keyId,
   ending: text(columns, 1, i),
   source: text(columns, 2, i),
   charged: [3, 4, 5, 6].map((column) => big(columns, column, i)),
@@ -176,7 +179,8 @@ function* grow(database: Database, transaction: Transaction, columns: ReadonlyAr
     const [paygAccount, paygPico] = [optional(columns, 5, i), big(columns, 6, i)]
     rejectIfRequested(database, id)
     checkHold({ planAccount, planTokens, paygAccount, paygPico })
-    cell.written = { ...row, planAccount, planTokens, paygAccount, paygPico }
+    const keyPico = columns.length > 7 ? optionalBig(columns, 7, i) : row.keyPico
+    cell.written = { ...row, planAccount, planTokens, paygAccount, paygPico, keyPico }
     grown += 1
   }
   return grown === requestIds.length
@@ -242,7 +246,10 @@ function* insertHolds(
       paygPico: big(columns, 10, i),
       nodeId: nodeId as string,
       checkpointInput: 0n,
-      checkpointOutput: 0n
+      checkpointOutput: 0n,
+      keyPico: optionalBig(columns, 11, i),
+      keyTokens: optionalBig(columns, 12, i),
+      keyWindow: optionalBig(columns, 13, i)
     }
     rejectIfRequested(database, requestId)
     checkHold(row)
