@@ -58,14 +58,20 @@ const tableChanges = (actions: string): ReadonlyArray<string> => {
   })
 }
 
-/** Returns the statements in upper case, without comments and without the contents of texts and function bodies. */
+/**
+ * Returns the statements in upper case, without comments, without the contents of texts, function bodies and DO blocks,
+ * and with plain names: `"public"."t"` becomes `T`.
+ */
 const statementsOf = (migration: string): ReadonlyArray<string> =>
   splitAt(
     migration
-      .replace(/\$(\w*)\$[\s\S]*?\$\1\$/g, "''")
-      .replace(/--[^\n]*/g, "")
-      .replace(/'(?:[^']|'')*'/g, "''")
-      .toUpperCase(),
+      // One expression finds all of them, because a text can contain the start of a comment, and a comment an apostrophe.
+      .replace(/--[^\n]*|\/\*[\s\S]*?\*\/|\$(\w*)\$[\s\S]*?\$\1\$|'(?:[^']|'')*'/g, (found) =>
+        /^(--|\/\*)/.test(found) ? " " : "''"
+      )
+      .replaceAll('"', "")
+      .toUpperCase()
+      .replace(/\bPUBLIC\./g, ""),
     ";"
   )
 
