@@ -1,6 +1,6 @@
 /**
- * The corpus keeps inputs that showed a fault or reached new code. `npm test` checks every input of the corpus, and both
- * engines change these inputs.
+ * The corpus keeps inputs that showed a fault or reached new code. `npm test` checks every input of the corpus. The
+ * grammar fuzzer and the coverage fuzzer change these inputs.
  */
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"

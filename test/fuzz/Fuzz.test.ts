@@ -25,14 +25,14 @@ describe.each(targets.map((target) => [target.name, target] as const))("the fuzz
 })
 
 describe("a planted fault", () => {
-  it.each(plantedFaults.map((fault) => [fault.target.name, fault.about, fault.target] as const))(
+  it.each(plantedFaults.map((fault) => [fault.target.name, fault.about, fault] as const))(
     "of %s is found: %s",
     { timeout: 60_000 },
-    async (_name, _about, target) => {
+    async (_name, _about, { finding: expected, target }) => {
       const open = await target.open()
       try {
         const { finding } = await grammarRun(target, open, SEED, 4_000)
-        expect(finding?.message).toBeDefined()
+        expect(finding?.message).toMatch(expected)
       } finally {
         await open.close()
       }

@@ -22,11 +22,19 @@ import { wholeResponsesSubject, wholeResponsesTarget } from "./targets/WholeResp
 
 export interface PlantedFault {
   readonly about: string
+  /** Matches the message of the finding, so that another fault of the copy does not count as its detection. */
+  readonly finding: RegExp
   readonly target: FuzzTarget
 }
 
-const streamed = (protocol: StreamedProtocol, about: string, change: (subject: StreamSubject) => StreamSubject) => ({
+const streamed = (
+  protocol: StreamedProtocol,
+  about: string,
+  finding: RegExp,
+  change: (subject: StreamSubject) => StreamSubject
+) => ({
   about,
+  finding,
   target: streamTarget(protocol, change(streamSubjects[protocol]))
 })
 
@@ -45,9 +53,12 @@ const translating =
     }
   })
 
+const ENDS_EARLY = /the stream ends (inside a frame|without a final event or an error frame)/
+
 export const plantedFaults: ReadonlyArray<PlantedFault> = [
   {
     about: "the scanner accepts a body that JSON.parse refuses",
+    finding: /the scanner accepts the body: true instead of false/,
     target: jsonBodiesTarget({
       ...jsonBodiesSubject,
       scan: (body) =>
@@ -56,6 +67,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     about: "the scanner accepts a repeated member",
+    finding: /the scanner accepts the body: true instead of false/,
     target: jsonBodiesTarget({
       ...jsonBodiesSubject,
       scan: (body) =>
@@ -66,6 +78,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     about: "the body for a provider keeps the client's model",
+    finding: /chat: the body for a provider is wrong/,
     target: jsonBodiesTarget({
       ...jsonBodiesSubject,
       protocols: {
@@ -75,42 +88,55 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     about: "the decoder loses a line feed between two chunks",
+    finding: /the events of several chunks/,
     target: eventStreamTarget((pieces) =>
       decodeEvents(pieces.map((piece, i) => (i > 0 && piece[0] === 0x0a ? piece.subarray(1) : piece)))
     )
   },
-  streamed("chat", "a failed stream ends without an error frame", (subject) => ({ ...subject, errorFrames: () => "" })),
+  streamed("chat", "a failed stream ends without an error frame", ENDS_EARLY, (subject) => ({
+    ...subject,
+    errorFrames: () => ""
+  })),
   streamed(
     "chat",
     "content is delivered but not billed",
+    /the billed content/,
     translating((it) => ({ ...it, content: it.content.slice(1) }))
   ),
   streamed(
     "chat",
     "the final `[DONE]` is missing",
+    ENDS_EARLY,
     translating((it) => ({ ...it, frames: it.frames.replace("data: [DONE]\n\n", "") }))
   ),
   streamed(
     "messages",
     "a frame is split in two lines",
+    /SyntaxError/,
     translating((it) => ({ ...it, frames: it.frames.replace(',"', '\n,"') }))
   ),
-  streamed("messages", "a failed stream ends without an error frame", (subject) => ({
+  streamed("messages", "a failed stream ends without an error frame", ENDS_EARLY, (subject) => ({
     ...subject,
     errorFrames: () => ""
   })),
   streamed(
     "responses",
     "content is billed twice",
+    /the billed content/,
     translating((it) => ({ ...it, content: it.content + it.content }))
   ),
   streamed(
     "responses",
     "an exception is thrown",
-    translating((it) => JSON.parse(it.content.includes("ä") ? "{" : JSON.stringify(it)))
+    /the planted exception/,
+    translating((it) => {
+      if (it.content.includes("ä")) throw new Error("the planted exception")
+      return it
+    })
   ),
   {
     about: "the content of a streamed response is not billed",
+    finding: /responses: the billed content/,
     target: wholeResponsesTarget({
       ...wholeResponsesSubject,
       streamed: {
@@ -122,6 +148,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     about: "a number of an embedding is rewritten with fewer digits",
+    finding: /embeddings: the vectors/,
     target: wholeResponsesTarget({
       ...wholeResponsesSubject,
       embeddings: (context, inputs, body) =>
@@ -133,6 +160,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     about: "a form that arrives in small chunks is refused",
+    finding: /the result of several chunks/,
     target: editFormTarget((type, pieces) =>
       pieces.length > 3 && pieces.some((piece) => piece.length < 3)
         ? Either.left({ _tag: "InvalidRequest" })
@@ -141,6 +169,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     about: "width and height are exchanged in a JPEG",
+    finding: /the dimensions/,
     target: imageHeaderTarget((bytes) =>
       Either.map(readSource(bytes), (it) =>
         it.format === "jpeg" ? { ...it, widthPx: it.heightPx, heightPx: it.widthPx } : it
@@ -149,6 +178,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     about: "a wrong checksum is accepted",
+    finding: /accepts a wrong checksum/,
     target: qrisTarget((text, total) => {
       const fault = faultOfQris(text, total)
       return fault === "its checksum is wrong" ? undefined : fault
@@ -156,10 +186,12 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     about: "an amount is rounded",
+    finding: /usdMicroOf: another value/,
     target: amountsTarget({ ...amountsSubject, usdMicroOf: amountsSubject.floorUsdMicroOf })
   },
   {
     about: "a cursor with a wrong HMAC is accepted",
+    finding: /an accepted cursor/,
     target: credentialsTarget({
       ...credentialsSubject,
       openCursor: (cursor) => Option.some(Buffer.from(cursor.split(".")[0] ?? "", "base64url").toString())
@@ -167,10 +199,12 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     about: "the signature of a token is not checked",
+    finding: /accepts a token with a wrong signature/,
     target: credentialsTarget({ ...credentialsSubject, isToken: async () => true })
   },
   {
     about: "the last letter of an address with a checksum is always upper case",
+    finding: /the checksum/,
     target: depositAddressTarget({
       ...depositAddressSubject,
       checksummed: (address) =>
@@ -179,6 +213,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     about: "a base URL that cannot be called is accepted",
+    finding: /the base URL cannot be called/,
     target: catalogTarget((json) => {
       const text = JSON.stringify(json)
       const broken = text.includes("https://%zz/")
@@ -189,10 +224,12 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     about: "the client receives no final event of a stream",
+    finding: ENDS_EARLY,
     target: relayTarget((received) => received.replace(/data: \[DONE\]\n\n|event: message_stop\n.*\n\n$/, ""))
   },
   {
     about: "an error body has no member `error`",
+    finding: /an error without envelope/,
     target: httpTarget(async (port, bytes) => (await exchange(port, bytes)).replace('"error":', '"problem":'))
   }
 ]
