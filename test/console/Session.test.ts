@@ -1,13 +1,17 @@
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { $waiting } from "../../apps/console/src/state/ReturnPath.ts"
-import { $session, $sessionEnd, closeSession, openSession } from "../../apps/console/src/state/Session.ts"
+import { $session, $sessionEnd, closeSession, openSession, type Session } from "../../apps/console/src/state/Session.ts"
 
 vi.stubGlobal("sessionStorage", { getItem: () => null, setItem: () => {}, removeItem: () => {}, clear: () => {} })
 
 describe("the password of an account that waits for its review", () => {
-  it("is forgotten when any session opens", () => {
+  it.each<Session>([
+    { kind: "reseller", token: "a.b.c", reseller: { id: "1", email: "a@b.example", name: "Toko" } },
+    { kind: "customer", key: "tg_x" },
+    { kind: "operator", token: "tgo_x", actor: "ani" }
+  ])("is forgotten when the session of a $kind opens", (session) => {
     $waiting.set({ email: "a@b.example", password: "correct horse battery" })
-    openSession({ kind: "customer", key: "tg_x" })
+    openSession(session)
     expect($waiting.get()).toBeUndefined()
     closeSession()
   })

@@ -59,15 +59,14 @@ describe.concurrent("a database connection without responses", () => {
         (open) => Effect.promise(() => open.end())
       )
       closeSilentConnections(pool, 60_000)
-      let idle: Pg.PoolClient | undefined
-      pool.on("connect", (client) => {
-        idle = client
-      })
+      const opened: Array<Pg.PoolClient> = []
+      pool.on("connect", (client) => opened.push(client))
       yield* Effect.promise(() => pool.query("SELECT 1"))
 
-      idle?.connection.stream.emit("timeout")
+      opened[0]?.connection.stream.emit("timeout")
       const { rows } = yield* Effect.promise(() => pool.query("SELECT pg_sleep(0.1), 2 AS two"))
       expect(rows).toMatchObject([{ two: 2 }])
+      expect(opened).toHaveLength(1)
     })
   )
 

@@ -142,6 +142,7 @@ describe("settled usage", () => {
           both
         )
         expect(yield* found({ before: new Date(Date.now() - 60_000) })).toEqual([])
+        expect(yield* found({ from: new Date(Date.now() + 60_000) })).toEqual([])
         expect(yield* found({ model })).toEqual([one.ledger.settled])
         expect(yield* found({ model: "unknown" })).toEqual([])
         expect(yield* found({ userId: other.ledger.userId as UserId })).toEqual([other.ledger.settled])

@@ -380,6 +380,8 @@ describe("the group commit queue", () => {
       const last = await transaction(2)
       let flushed = false
       queue.flush(() => (flushed = true))
+      await new Promise(setImmediate)
+      expect(flushed).toBe(false)
       last.commit()
       await eventually(() => expect(flushed).toBe(true))
     })
@@ -652,7 +654,7 @@ describe("the group commit queue", () => {
       await eventually(() => expect(results).toMatchObject({ "settle a2": settled("a2") }))
     })
 
-    it("writes such a settlement when it closes", async () => {
+    it("writes, when it closes, a settlement of a user whose only request was refused", async () => {
       const { queue, transaction, transactions, settleLater } = await withoutRequestsOfContendedUser()
       const next = transactions.length
       settleLater("a2")

@@ -70,7 +70,7 @@ describe("migrations", () => {
     })
   )
 
-  it.scopedLive("make an order due that was credited in the last week", () =>
+  it.scopedLive("make a crypto order due if it was credited in the last week", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make("empty")
       const before = Migrations.migrations.findIndex(({ name }) => name === "0008_second_payments")
@@ -155,24 +155,29 @@ describe("migrations", () => {
     })
   )
 
-  it.scopedLive("create a check that refuses max_output_tokens for image models", () =>
+  it.scopedLive("create a check that refuses max_output_tokens for image and embedding models", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const insert = (kind: string, capabilities: string) =>
+        const insert = (kind: string, capabilities: string, maxOutputTokens = "1") =>
           Effect.exit(
             sql.withTransaction(
               sql.unsafe(`SET LOCAL session_replication_role = replica;
                 INSERT INTO model (id, public_name, display_name, author, kind, discovery_rank, hidden, capabilities,
                   price_id, max_output_tokens)
                 VALUES (gen_random_uuid(), '${kind}', 'm', 'a', '${kind}', 0, false, '${capabilities}',
-                  gen_random_uuid(), 1)`)
+                  gen_random_uuid(), ${maxOutputTokens})`)
             )
           )
         expect((yield* insert("text", "{}"))._tag).toBe("Success")
-        expect((yield* insert("image", "{edit}"))._tag).toBe("Failure")
-        expect((yield* insert("embedding", "{}"))._tag).toBe("Failure")
+        for (const [kind, capabilities] of [
+          ["image", "{edit}"],
+          ["embedding", "{}"]
+        ] as const) {
+          expect((yield* insert(kind, capabilities))._tag, kind).toBe("Failure")
+          expect((yield* insert(kind, capabilities, "NULL"))._tag, kind).toBe("Success")
+        }
       }).pipe(Effect.provide(TestDatabase.clientLayer(database)))
     })
   )

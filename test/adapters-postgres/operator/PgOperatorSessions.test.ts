@@ -1,5 +1,6 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
+import { sqlState } from "@tollgate/adapters-postgres/client/SqlErrorClass"
 import { OperatorSessions } from "@tollgate/application/operator/OperatorSessions"
 import { operatorStores as storesOf } from "@tollgate/composition/GatewayStores"
 import {
@@ -19,6 +20,7 @@ import { clientLayer, TestDatabase, layer as testDatabase } from "../../support/
 const operatorStores = storesOf({ NODE_DEAD_AFTER_SECONDS: 30 })
 const ADDRESS = "198.51.100.1" as ClientAddress
 const ANI = OperatorName.make("ani")
+const RESTRICT = "23001"
 
 /** Builds the store a second time, with separate connections to the same database, as on another node. */
 const anotherNode = Effect.flatMap(TestDatabase, (database) =>
@@ -188,7 +190,7 @@ describe("operator sessions", () => {
           const changed = yield* Effect.either(
             sql`UPDATE operator_session SET ${sql.literal(change)} WHERE id = ${session.id}`
           )
-          expect(Either.isLeft(changed), change).toBe(true)
+          expect(Either.isLeft(changed) && sqlState(changed.left), change).toBe(RESTRICT)
         }
       })
     )

@@ -134,7 +134,11 @@ describe("usage roll-ups", () => {
             const [node, principal, model] = [nodes[i % 2], principals[i % 3], all[i % all.length]]
             if (node === undefined || principal === undefined || model === undefined)
               return Effect.die("a node, a principal or a model is missing")
-            return serve(node.ledger, aRequest(principal, model, i % 5 !== 0), endings[i % 4] ?? "complete")
+            return serve(
+              node.ledger,
+              aRequest(principal, model, i % 5 !== 0),
+              endings[Math.trunc(i / 6) % endings.length] ?? "complete"
+            )
           },
           { concurrency: 40 }
         )

@@ -58,7 +58,7 @@ describe("the blacklist", () => {
       })
     )
 
-    it.effect("covers no address with a removed pattern", () =>
+    it.effect("does not cover an address after the removal of its pattern", () =>
       Effect.gen(function* () {
         const entry = yield* add("back@example.com")
         expect(yield* remove("back@example.com")).toEqual(entry)
@@ -82,7 +82,8 @@ describe("the blacklist", () => {
           { concurrency: "unbounded" }
         )
         const entries = (yield* Programme.audited("flip@example.com")).map(({ action }) => action)
-        // Only changes are logged.
+        // Only changes are logged. The first one is an addition, because a removal without an entry changes nothing.
+        expect(entries.length).toBeGreaterThan(0)
         expect(entries).toEqual(entries.map((_, i) => (i % 2 === 0 ? "blacklist.add" : "blacklist.remove")))
       })
     )

@@ -138,12 +138,20 @@ describe("a webhook", () => {
   })
 
   it("fails if the endpoint refuses the connection", async () => {
-    const { origin, port } = await listening(() => {})
+    const { origin } = await listening(() => {})
     for (const server of servers.splice(0)) await new Promise((done) => server.close(done))
     expect(await send(origin)).toEqual({ _tag: "NoResponse", reason: "connection_failed" })
-    const privateOrigins = new Set<string>()
-    const result = await send(`https://hooks.example:${port}`, { privateOrigins, resolve: async () => [] })
+  })
+
+  it("is not sent to a port that is not allowed", async () => {
+    const { port, received } = await listening(() => {})
+    const result = await send(`https://hooks.example:${port}`, { privateOrigins: new Set(), resolve: async () => [] })
     expect(result).toEqual({ _tag: "NoResponse", reason: "target_refused" })
+    expect(received).toEqual([])
+  })
+
+  it("fails if its host has no address", async () => {
+    const privateOrigins = new Set<string>()
     const unknown = await send("https://hooks.example/", { privateOrigins, resolve: async () => [] })
     expect(unknown).toEqual({ _tag: "NoResponse", reason: "connection_failed" })
   })
@@ -162,7 +170,7 @@ describe("a webhook to a host name", () => {
     expect(result).toEqual({ _tag: "NoResponse", reason: "target_refused" })
   })
 
-  it("is sent to an address of its host that is resolved once", async () => {
+  it("is sent to the address that a single lookup of its host returns", async () => {
     const { received, port } = await listening((response) => response.end())
     const resolved = [["127.0.0.1"], ["127.0.0.2"]]
     let lookups = 0
