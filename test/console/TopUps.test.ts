@@ -32,7 +32,7 @@ describe("the page of an order", () => {
     expect([state, canBePaid(state)]).toEqual(["underpaidLate", false])
   })
 
-  it("reads an open order often and a final order not again", () => {
+  it("reads an open order often, a late or expired order rarely, and a final order not again", () => {
     const pauses = [
       order({ status: "pending" }, 1),
       order({ status: "crediting", ...part }, -1),

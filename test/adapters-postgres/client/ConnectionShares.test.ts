@@ -92,7 +92,7 @@ describe("database connections", () => {
     expect(users.sorted).toBe("a")
   })
 
-  it("are given to each party that may have one more", async () => {
+  it("are given after a release to each waiting party that may use another one", async () => {
     const users = new Users(6)
     for (const party of ["a", "a", "b", "b", "b", "a"]) await users.start(party)
     expect(users.sorted).toBe("a a b b")

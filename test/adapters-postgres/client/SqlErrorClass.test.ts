@@ -33,7 +33,7 @@ describe("a database error", () => {
     expect(isTransient(new ConnectionLost("gone"))).toBe(true)
   })
 
-  it("counts as a lost connection after a shutdown of the server", () => {
+  it("counts as a lost connection if another connection might avoid it", () => {
     expect([refusal("25006"), refusal("57P01"), new ConnectionLost("gone")].every(isConnectionLost)).toBe(true)
     expect([refusal("40001"), refusal("40P01"), refusal("23514")].some(isConnectionLost)).toBe(false)
   })
@@ -47,7 +47,7 @@ describe("a database error", () => {
     expect(isTransient(error)).toBe(false)
   })
 
-  it("reports an unavailable database for a lost or refused connection", () => {
+  it("means that the database is unavailable, unless the statement or the schema is wrong", () => {
     const unavailable = ["08006", "25006", "28P01", "40001", "53300", "55000", "57014", "57P01", "57P03"].map(refusal)
     const refused = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" })
     expect([...unavailable, refused, new ConnectionLost("gone")].every(isUnavailable)).toBe(true)

@@ -172,7 +172,7 @@ describe("a replacement of the pepper", () => {
       })
     )
 
-    it.scoped("needs the same MACs for known and unknown keys", () =>
+    it.scoped("computes as many MACs for an unknown key as for a key under the current pepper", () =>
       Effect.gen(function* () {
         // A server does not cache a key that is looked up when its notification arrives, so other servers create the keys.
         const old = yield* (yield* aServer("before")).create

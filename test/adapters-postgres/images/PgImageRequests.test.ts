@@ -40,7 +40,7 @@ const wired = (options: Parameters<typeof anImageNode>[0] = {}) =>
 const eventually = <A, E, R>(condition: Effect.Effect<A, E, R>, holds: (value: A) => boolean) =>
   Effect.repeat(Effect.delay(condition, "10 millis"), { until: holds }).pipe(Effect.timeout("10 seconds"))
 
-const RICH = { usdMicro: 100n }
+const AMPLE = { usdMicro: 100n }
 const UNDEBITED = [100_000_000n, 0n]
 
 describe("image requests", () => {
@@ -49,7 +49,7 @@ describe("image requests", () => {
   })((it) => {
     it.scoped("run one at a time per customer", () =>
       Effect.gen(function* () {
-        const customer = yield* aCustomer(RICH)
+        const customer = yield* aCustomer(AMPLE)
         const nodes = yield* Effect.all([anImageNode(), anImageNode()])
         const images = Array.from({ length: 100 }, (_, i) => ({ admission: anImage(customer), node: nodes[i % 2] }))
         const results = yield* Effect.all(
@@ -71,7 +71,7 @@ describe("image requests", () => {
     it.scoped("cannot be stored as running twice for one user", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const { user } = yield* aCustomer(RICH)
+        const { user } = yield* aCustomer(AMPLE)
         const two = sql`INSERT INTO image_request (request_id, user_id, lease_until)
           SELECT gen_random_uuid(), ${user.id}::uuid, clock_timestamp() + interval '1 minute'
           FROM generate_series(1, 2)`
@@ -81,7 +81,7 @@ describe("image requests", () => {
 
     it.scoped("run at the same time for different customers", () =>
       Effect.gen(function* () {
-        const customers = yield* Effect.all(Array.from({ length: 5 }, () => aCustomer(RICH)))
+        const customers = yield* Effect.all(Array.from({ length: 5 }, () => aCustomer(AMPLE)))
         const node = yield* anImageNode()
         const images = customers.map((customer) => anImage(customer))
         expect(
@@ -102,7 +102,7 @@ describe("image requests", () => {
 
     it.scoped("are charged once per idempotency key", () =>
       Effect.gen(function* () {
-        const customer = yield* aCustomer(RICH)
+        const customer = yield* aCustomer(AMPLE)
         const nodes = yield* Effect.all([anImageNode(), anImageNode()])
         const results = yield* Effect.all(
           Array.from({ length: 50 }, (_, i) => {
@@ -117,16 +117,16 @@ describe("image requests", () => {
         expect(tally(results)).toEqual({ begun: 1, IdempotencyKeyReused: 49 })
         expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
         // An idempotency key belongs to one customer, so another customer can use the same text.
-        const other = yield* aCustomer(RICH)
+        const other = yield* aCustomer(AMPLE)
         const image = anImage(other)
         expect(yield* nodes[0].tryBegin(image, "once")).toBe("begun")
         yield* nodes[0].finish(finished(image))
       })
     )
 
-    it.scoped("with a reused idempotency key are refused with IdempotencyKeyReused", () =>
+    it.scoped("with a reused idempotency key are refused for the key, even while another image request runs", () =>
       Effect.gen(function* () {
-        const customer = yield* aCustomer(RICH)
+        const customer = yield* aCustomer(AMPLE)
         const node = yield* anImageNode()
         const image = anImage(customer)
         yield* node.begin(image, "k")
@@ -177,7 +177,7 @@ describe("image requests", () => {
     for (const [state, review, ending, cost] of endings) {
       it.scoped(`are charged ${cost} pico-USD in the state ${state}`, () =>
         Effect.gen(function* () {
-          const customer = yield* aCustomer(RICH)
+          const customer = yield* aCustomer(AMPLE)
           const node = yield* anImageNode()
           const image = anImage(customer)
           yield* node.begin(image, "k")
@@ -195,7 +195,7 @@ describe("image requests", () => {
 
     it.scoped("debit the plan first", () =>
       Effect.gen(function* () {
-        const customer = yield* aCustomer({ ...RICH, planTokens: 96n })
+        const customer = yield* aCustomer({ ...AMPLE, planTokens: 96n })
         const node = yield* anImageNode()
         const image = anImage(customer)
         yield* node.begin(image)
@@ -206,7 +206,7 @@ describe("image requests", () => {
 
     it.scoped("do not use up their idempotency key without a dispatch", () =>
       Effect.gen(function* () {
-        const customer = yield* aCustomer(RICH)
+        const customer = yield* aCustomer(AMPLE)
         const node = yield* anImageNode()
         const [image, again] = [anImage(customer), anImage(customer)]
         yield* node.begin(image, "k")
@@ -221,7 +221,7 @@ describe("image requests", () => {
 
     it.scoped("are abandoned by the customer's next request after their lease expires", () =>
       Effect.gen(function* () {
-        const customer = yield* aCustomer(RICH)
+        const customer = yield* aCustomer(AMPLE)
         const [dead, node] = yield* Effect.all([anImageNode({ leaseSeconds: 0.05 }), anImageNode()])
         const [image, next] = [anImage(customer), anImage(customer)]
         yield* dead.begin(image, "k")
@@ -241,7 +241,7 @@ describe("image requests", () => {
 
     it.scoped("end once when two reapers and their own node end them", () =>
       Effect.gen(function* () {
-        const customers = yield* Effect.all(Array.from({ length: 40 }, () => aCustomer(RICH)))
+        const customers = yield* Effect.all(Array.from({ length: 40 }, () => aCustomer(AMPLE)))
         const nodes = yield* Effect.all([anImageNode(), anImageNode()])
         const images = customers.map((customer) => anImage(customer))
         yield* Effect.all(
@@ -270,7 +270,7 @@ describe("image requests", () => {
 
     it.scoped("of a dead node block their customer until their lease expires", () =>
       Effect.gen(function* () {
-        const customer = yield* aCustomer(RICH)
+        const customer = yield* aCustomer(AMPLE)
         const [dead, node] = yield* Effect.all([anImageNode(), anImageNode()])
         const image = anImage(customer)
         yield* dead.begin(image)
@@ -293,7 +293,7 @@ describe("image requests", () => {
 
     it.scoped("are abandoned if a sweep settles their hold before they finish", () =>
       Effect.gen(function* () {
-        const customer = yield* aCustomer(RICH)
+        const customer = yield* aCustomer(AMPLE)
         const node = yield* anImageNode()
         const image = anImage(customer)
         yield* node.begin(image)
@@ -308,7 +308,7 @@ describe("image requests", () => {
     it.scoped("are not counted in the rankings", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const customer = yield* aCustomer(RICH)
+        const customer = yield* aCustomer(AMPLE)
         const node = yield* anImageNode()
         const { ledger } = yield* aNode()
         const image = anImage(customer)
@@ -335,7 +335,7 @@ describe("image requests", () => {
     it.scoped("lose the digest of their idempotency key after 90 days", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const customer = yield* aCustomer(RICH)
+        const customer = yield* aCustomer(AMPLE)
         const node = yield* anImageNode()
         const age = (days: number) =>
           sql.withTransaction(
@@ -364,7 +364,7 @@ describe("image requests", () => {
     for (const fault of ["commit lost", "response lost"] as const) {
       it.scoped(`begin once when the connection is lost at the commit (${fault})`, () =>
         Effect.gen(function* () {
-          const customer = yield* aCustomer(RICH)
+          const customer = yield* aCustomer(AMPLE)
           const node = yield* wired()
           void node.cable.atNextCommit(fault)
           const image = anImage(customer)
@@ -378,7 +378,7 @@ describe("image requests", () => {
 
       it.scoped(`end once when the connection is lost at the commit (${fault})`, () =>
         Effect.gen(function* () {
-          const customer = yield* aCustomer(RICH)
+          const customer = yield* aCustomer(AMPLE)
           const node = yield* wired()
           const image = anImage(customer)
           yield* node.begin(image)
@@ -392,7 +392,7 @@ describe("image requests", () => {
 
     it.scoped("end without a charge if their admission is unconfirmed at its deadline", () =>
       Effect.gen(function* () {
-        const customer = yield* aCustomer(RICH)
+        const customer = yield* aCustomer(AMPLE)
         const node = yield* wired(shortTimeouts)
         const happened = node.cable.atNextCommit("response lost")
         const beginning = yield* Effect.fork(node.tryBegin(anImage(customer), "k"))
@@ -411,7 +411,7 @@ describe("image requests", () => {
 
     it.scoped("are refused when too many requests wait to begin", () =>
       Effect.gen(function* () {
-        const customer = yield* aCustomer(RICH)
+        const customer = yield* aCustomer(AMPLE)
         const node = yield* wired({ ...shortTimeouts, waiting: 3 })
         node.cable.cut()
         const refused: Array<number> = []
@@ -432,7 +432,7 @@ describe("image requests", () => {
 
     it.scoped("end with their latest outcome after a database outage", () =>
       Effect.gen(function* () {
-        const customer = yield* aCustomer(RICH)
+        const customer = yield* aCustomer(AMPLE)
         const node = yield* wired(shortTimeouts)
         const image = anImage(customer)
         yield* node.begin(image)
@@ -452,7 +452,7 @@ describe("image requests", () => {
     it.scoped("do not delay other customers while their account row is locked", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const [one, idle, ...others] = yield* Effect.all(Array.from({ length: 6 }, () => aCustomer(RICH)))
+        const [one, idle, ...others] = yield* Effect.all(Array.from({ length: 6 }, () => aCustomer(AMPLE)))
         if (one === undefined || idle === undefined) return yield* Effect.die("no customers")
         const node = yield* anImageNode({ beginMillis: 1_500 })
         const image = anImage(one)
@@ -482,7 +482,7 @@ describe("image requests", () => {
     it.scoped("are refused while another session locks their user row", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const [one, ...others] = yield* Effect.all(Array.from({ length: 5 }, () => aCustomer(RICH)))
+        const [one, ...others] = yield* Effect.all(Array.from({ length: 5 }, () => aCustomer(AMPLE)))
         if (one === undefined) return yield* Effect.die("no customers")
         const node = yield* anImageNode({ beginMillis: 1_500 })
         const begun = yield* sql.withTransaction(
@@ -506,7 +506,7 @@ describe("image requests", () => {
 
     it.scoped("finish while their node stops", () =>
       Effect.gen(function* () {
-        const customer = yield* aCustomer(RICH)
+        const customer = yield* aCustomer(AMPLE)
         const image = anImage(customer)
         const outcome = yield* Effect.scoped(
           Effect.gen(function* () {

@@ -271,19 +271,19 @@ describe("the inference ledger", () => {
 
     it.scoped("considers a balance ample if it is 100 times the hold", () =>
       Effect.gen(function* () {
-        const [rich, poor] = [yield* aCustomer({ usdMicro: 11n }), yield* aCustomer({ usdMicro: 9n })]
+        const [ample, scarce] = [yield* aCustomer({ usdMicro: 11n }), yield* aCustomer({ usdMicro: 9n })]
         const subscriber = yield* aCustomer({ planTokens: 9_800n })
         const { ledger } = yield* aNode()
-        const areAmple = () => [rich, poor, subscriber].map((customer) => ledger.isAmple(aRequest(customer)))
+        const areAmple = () => [ample, scarce, subscriber].map((customer) => ledger.isAmple(aRequest(customer)))
         expect(areAmple()).toEqual([false, false, false])
         yield* Effect.all(
-          [rich, poor, subscriber].map((customer) => ledger.admit(aRequest(customer))),
+          [ample, scarce, subscriber].map((customer) => ledger.admit(aRequest(customer))),
           unbounded
         )
         expect(areAmple()).toEqual([true, false, true])
         const model = yield* Stores.aModel("other")
-        expect(ledger.isAmple(aRequest({ ...rich, model }))).toBe(false)
-        yield* ledger.admit(aRequest(rich, 0n, 230n))
+        expect(ledger.isAmple(aRequest({ ...ample, model }))).toBe(false)
+        yield* ledger.admit(aRequest(ample, 0n, 230n))
         expect(areAmple()).toEqual([false, false, true])
       })
     )

@@ -82,7 +82,7 @@ describe("the ledger, while a customer's rows are locked,", () => {
     }
 
     for (const locked of ["pay-as-you-go balance", "plan", "hold"] as const) {
-      it.scoped(`extends another hold within one second (locked: ${locked})`, () =>
+      it.scoped(`extends the hold of another customer within one second (locked: ${locked})`, () =>
         Effect.gen(function* () {
           const [one, other] = [
             yield* aCustomer({ usdMicro: 9n, planTokens: 97n }),
@@ -115,7 +115,7 @@ describe("the ledger, while a customer's rows are locked,", () => {
       )
     }
 
-    it.scoped("serves the same customer for another model", () =>
+    it.scoped("serves a customer with a locked plan for another model", () =>
       Effect.gen(function* () {
         const [one, another] = [yield* aCustomer({ usdMicro: 9n }), yield* aCustomer({ usdMicro: 9n })]
         const other = { ...another, model: yield* Stores.aModel("n") }

@@ -89,7 +89,7 @@ describe("migration 0010", () => {
         const running = yield* hold({ node: LIVING, planTokens: 50n, paygPico: 0n, checkpoint: [10n, 20n] })
         const expensive = yield* hold({ node: LIVING, planTokens: 0n, paygPico: 100_000n, checkpoint: [10n, 5n] })
         const orphaned = yield* hold({ node: DEAD, planTokens: 0n, paygPico: 200_000n, checkpoint: [10n, 5n] })
-        const silent = yield* hold({ node: DEAD, planTokens: 0n, paygPico: 300_000n, checkpoint: [0n, 0n] })
+        const undelivered = yield* hold({ node: DEAD, planTokens: 0n, paygPico: 300_000n, checkpoint: [0n, 0n] })
 
         expect(yield* Migrations.migrate()).toContain("0010_growing_holds")
         expect(yield* Stores.brokenInvariants).toEqual([])
@@ -98,7 +98,7 @@ describe("migration 0010", () => {
           { requestId: running, planTokens: 50n, paygPico: 0n, orphaned: false },
           { requestId: expensive, planTokens: 0n, paygPico: 100_000n, orphaned: false },
           { requestId: orphaned, planTokens: 0n, paygPico: 200_000n, orphaned: true },
-          { requestId: silent, planTokens: 0n, paygPico: 300_000n, orphaned: true }
+          { requestId: undelivered, planTokens: 0n, paygPico: 300_000n, orphaned: true }
         ])
 
         const { ledger } = yield* aNode()
@@ -115,7 +115,7 @@ describe("migration 0010", () => {
             [running, "complete"],
             [expensive, "complete"],
             [orphaned, "orphaned"],
-            [silent, "failed"]
+            [undelivered, "failed"]
           ])
         )
         expect(yield* balancesOf(customer)).toEqual({ payg: [0n, 0n], plan: [0n, 0n] })

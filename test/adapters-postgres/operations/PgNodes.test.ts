@@ -51,7 +51,7 @@ describe("a node", () => {
       })
     )
 
-    it.scoped("deletes the row of a node without heartbeats for 8 days", () =>
+    it.scoped("is deleted when another node starts, if it sent no heartbeat for 8 days", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { self } = yield* aNode

@@ -535,7 +535,7 @@ describe("a top-up", () => {
       })
     )
 
-    it.effect("is not due on a server without its simulator", () =>
+    it.effect("is due on a server without its provider only if it is paid and not simulated", () =>
       Effect.gen(function* () {
         yield* nothingIsDue
         const orders = yield* TopUpOrders

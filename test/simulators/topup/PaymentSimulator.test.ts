@@ -41,7 +41,7 @@ describe("a payment simulator", () => {
     })
   )
 
-  it.scopedLive("refuses an unknown payment with a hint", () =>
+  it.scopedLive("refuses an unknown payment with a hint, and a body that is too large", () =>
     Effect.gen(function* () {
       const simulator = yield* startedSimulator()
       for (const action of ["pay", "underpay", "overpay", "expire", "fail"]) {

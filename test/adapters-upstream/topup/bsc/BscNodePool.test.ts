@@ -45,7 +45,7 @@ describe("a query to several nodes", () => {
     })
   )
 
-  it.effect("calls a node last whose result the caller did not await any longer", () =>
+  it.effect("calls a node last if the caller has stopped waiting for its result", () =>
     Effect.gen(function* () {
       const slow = aNode({ balanceOf: () => Effect.never })
       const other = aNode({ balanceOf: () => Effect.succeed(1n) })
@@ -57,7 +57,7 @@ describe("a query to several nodes", () => {
     }).pipe(quiet)
   )
 
-  it.effect("still calls a node first that had little time", () =>
+  it.effect("calls a node first again if the caller waited for it for only one second", () =>
     Effect.gen(function* () {
       const { called, pool } = nodesThat([undefined, undefined])
       const ended = yield* Effect.fork(
@@ -73,7 +73,7 @@ describe("a query to several nodes", () => {
     })
   )
 
-  it.effect("is still sent first to a node that refused a query", () =>
+  it.effect("calls a node first again after the node refused a query", () =>
     Effect.gen(function* () {
       const { called, pool } = nodesThat([rpcFailed("rejected", -32601), undefined])
       yield* pool.ask(1, balance)

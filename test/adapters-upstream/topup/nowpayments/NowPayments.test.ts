@@ -243,7 +243,7 @@ describe("the status of an order", () => {
     }).pipe(quiet)
   )
 
-  it.scopedLive("is paid even if more repeats than it requests at once are not read in time", () =>
+  it.scopedLive("is paid even if none of twenty repeated payments is read in time", () =>
     Effect.gen(function* () {
       const limits = { timeoutMillis: 2_000, breaker: { failures: 100, windowMillis: 30_000, openMillis: 30_000 } }
       const { upstream, provider } = yield* withNowPayments({ limits })

@@ -103,7 +103,7 @@ describe("a repeated payment", () => {
 })
 
 describe("the repeated payments to request", () => {
-  it("are at most twenty", () => {
+  it("are valid ids without duplicates, and at most twenty", () => {
     const of = own("finished", "25", { payment_extra_ids: ["2", "3", "1", 4, "../5"] })
     expect(repeatsOf([of], ["3", "6", "1"])).toEqual(["3", "6", "2"])
     for (const nothing of [null, undefined, "", {}]) {
