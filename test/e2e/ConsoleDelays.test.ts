@@ -129,7 +129,7 @@ const chooseCatalog = async (name: string): Promise<void> => {
 const inDialog = (name: string) => visitor.page.getByRole("dialog").getByRole("button", { name, exact: true })
 
 describe.skipIf(isMissing).sequential("an operator", () => {
-  it("decides about a reseller while a cancelled decision is still sent", async () => {
+  it("decides about a reseller before the response to a cancelled decision arrives", async () => {
     await signUp("first@delays.example", "First")
     await signUp("second@delays.example", "Second")
     await enter(operatorSession, "/console/operator/home")
@@ -294,14 +294,14 @@ describe.skipIf(isMissing).sequential("a reseller", () => {
     await visitor.press("Try again")
   })
 
-  it("hears what is wrong with an amount", async () => {
+  it("sees in an alert what is wrong with an amount", async () => {
     await enter(resellerSession, "/console/topups/new")
     await visitor.fill({ amount: "1.5" })
     await visitor.submit()
     await visitor.page.getByRole("alert").getByText("Enter rupiah without decimals").waitFor()
   })
 
-  it("mints to the customer of the link and not to the customer of an earlier mint", async () => {
+  it("sees the customer of the link in the mint form, and not the customer of an unfinished mint", async () => {
     await enter(resellerSession, `/console/mint?email=${CUSTOMER}`)
     await visitor.page.locator("label.tier").first().click()
     await visitor.submit()

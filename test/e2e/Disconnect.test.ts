@@ -48,7 +48,7 @@ const contentsIn = (body: string): number => body.split('"content":" hello"').le
 /** Checks that the gateway aborts the request. Otherwise the upstream would continue to generate and to bill. */
 const expectAborted = async (request: ReceivedRequest): Promise<void> => {
   const inTime = await Promise.race([request.left.then(() => true), sleep(1_000, false)])
-  expect(inTime, "the upstream was aborted within a second").toBe(true)
+  expect(inTime, "the upstream request was aborted within a second").toBe(true)
 }
 
 const expectNothingLeft = async (): Promise<void> => {

@@ -179,7 +179,7 @@ describe("npm start", () => {
     PAYMENTS_SIM_PORT: "0"
   }
 
-  /** Continued lines are joined as a shell joins them. */
+  /** Returns the commands of the banner that begin with this name. The lines of one command are joined. */
   const commandsIn = (banner: string, name: string): ReadonlyArray<string> =>
     banner
       .replaceAll("\\\n", "")
