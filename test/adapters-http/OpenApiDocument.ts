@@ -59,7 +59,10 @@ export const routesOf = (paths: RegExp): ReadonlyArray<string> =>
     .filter(([path]) => paths.test(path))
     .flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`))
 
-/** Objects, lists and members with one possible value need no description. */
+/**
+ * Returns the members and parameters that have no description. Objects, lists and members with one possible value need
+ * none.
+ */
 export const undescribedMembers = (routes: ReadonlyArray<string>): ReadonlyArray<string> => {
   const undescribed: Array<string> = []
   const visit = (where: string, schema: JsonSchema, seen: ReadonlyArray<string> = []) => {

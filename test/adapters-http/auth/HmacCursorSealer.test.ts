@@ -50,7 +50,7 @@ describe("a cursor", () => {
     expect(open(`${body}.${Buffer.from(otherPurpose).toString("base64url")}`)).toEqual(Option.none())
   })
 
-  it("stays valid when new cursors are sealed with another secret", () => {
+  it("remains valid when new cursors are sealed with another secret", () => {
     const secrets = new Map([
       ["1", SECRET],
       ["2", OTHER]

@@ -78,7 +78,7 @@ describe("the gateway", () => {
 
   it.each([
     ["an unknown file", "/console/assets/old-00000000.js"],
-    ["a path outside the folder", "/console/assets/..%2Findex.html"],
+    ["a path outside the folder of the hashed files", "/console/assets/..%2Findex.html"],
     ["the compressed copy of a file", `${ASSET}.br`]
   ])("returns 404 for %s", async (_, path) => {
     expect((await fetch(url + path)).status).toBe(404)

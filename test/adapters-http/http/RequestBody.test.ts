@@ -245,7 +245,7 @@ describe("without funds, a body above 64 KiB", () => {
 })
 
 describe("without funds, a body of at most 64 KiB", () => {
-  it("gets 404 if its model is unknown", async () => {
+  it("is refused with 404 if its model is unknown, and otherwise with 402", async () => {
     const { gateway } = await startWithoutFunds()
     const pad = "x".repeat(60_000)
     expect((await post(gateway.url, hello({ pad, model: "unknown" }))).status).toBe(404)

@@ -75,7 +75,7 @@ describe("a form", () => {
     expect(resultOf(model, prompt, { ...image(aPng(), "mask"), filename })).toBe("UnsupportedParameter mask")
   })
 
-  it("takes no part name from a file name", () => {
+  it("ignores a part name inside a file name", () => {
     const filename = '写.png\\"; name=\\"model'
     expect(resultOf(model, prompt, { ...image(), filename })).toBe("read")
     expect(resultOf(model, prompt, { ...image(), filename }, { ...image(), filename })).toBe("InvalidRequest image")
@@ -188,7 +188,22 @@ describe("a form", () => {
     expect(read(preamble).error?._tag).toBe("ImageTooLarge")
   })
 
-  it("can have at most 16 parts", () => {
+  it("can have one part for each of the eleven fields, and no further part", () => {
+    const others = {
+      n: "1",
+      size: "auto",
+      quality: "auto",
+      output_format: "webp",
+      output_compression: "50",
+      background: "auto",
+      response_format: "b64_json",
+      stream: "false"
+    }
+    const all = [model, prompt, image(), ...Object.entries(others).map(([name, value]): Part => ({ name, value }))]
+    expect([all.length, resultOf(...all)]).toEqual([11, "read"])
+    for (const name of Object.keys(others)) {
+      expect(resultOf(...all, { name, value: others[name as keyof typeof others] })).toBe(`InvalidRequest ${name}`)
+    }
     const many = Array.from({ length: 17 }, (_, i): Part => ({ name: i === 0 ? "model" : "n", value: "1" }))
     expect(resultOf(...many)).toBe("InvalidRequest n")
   })

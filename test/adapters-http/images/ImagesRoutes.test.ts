@@ -457,6 +457,11 @@ describe("another provider", () => {
     const pending = edit()
     await respond(200, result)
     expect((await pending).status).toBe(200)
+    expect(images.finished.at(-1)).toMatchObject({ state: "settled", dispatched: true })
+  })
+
+  it("that is overloaded or disabled too causes 503 or 502", async () => {
+    await start({ catalog: imageCatalog({}, {}) })
     upstreams.refusals.push(new Overloaded({ retryAfterSeconds: 3 }), new Overloaded({ retryAfterSeconds: 3 }))
     expect(await refusal(generate())).toBe("503 overloaded")
     expect(images.finished.at(-1)).toMatchObject({ dispatched: false })

@@ -29,7 +29,7 @@ describe("the colours of models", () => {
     return true
   })
 
-  property("stay the same while a model is among the first eight", [windows], (shown) => {
+  property("do not change while a model is among the first eight", [windows], (shown) => {
     const colours = new ModelColours()
     let before = new Map<string, string>()
     for (const names of shown) {

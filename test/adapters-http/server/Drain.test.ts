@@ -28,7 +28,7 @@ const streaming = async ({ upstreams, gateway }: Awaited<ReturnType<typeof start
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${KEY}\r\n\r\n`
 
 describe("a server during shutdown", () => {
-  it("lets an open stream finish", async () => {
+  it("refuses new requests while an open stream finishes", async () => {
     const running = await start()
     const { gateway } = running
     const [chatClient, modelsClient, readinessClient, livenessClient] = await Promise.all(

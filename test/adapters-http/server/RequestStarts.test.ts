@@ -92,7 +92,7 @@ describe("requests that arrive together", () => {
     expect(starts.started.map(({ atMillis }) => atMillis)).toEqual([0, 10, 20, 30, 40])
   })
 
-  it("of one token start at 100 per second after the first 200", async () => {
+  it("with one API key or token start at 100 per second after the first 200", async () => {
     const starts = new Starts()
     for (let i = 0; i < 203; i++) starts.add(authorized("flood"))
     await starts.until(201)

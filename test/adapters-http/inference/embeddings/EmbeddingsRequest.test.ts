@@ -27,7 +27,7 @@ describe("an embeddings request", () => {
     ["token arrays", [[1, 2], [3]], 2, 3],
     ["a token array with 8,191 tokens", Array.from({ length: 8_191 }, (_, i) => i), 1, 8_191],
     ["2,048 texts", Array.from({ length: 2_048 }, () => "a"), 2_048, 0]
-  ])("has the correct number of inputs for %s", (_, input, inputs, tokens) => {
+  ])("has the number of inputs and of tokens in its token arrays: %s", (_, input, inputs, tokens) => {
     expect(accepted(requestWith(input))).toMatchObject({
       model: "m",
       streamed: false,

@@ -138,7 +138,7 @@ describe("a whole response as a stream", () => {
     FastCheck.constant(search)
   )
   property(
-    "gives the official client the same output",
+    "gives the official client the output of the whole response",
     [FastCheck.array(item, { maxLength: 5 }), FastCheck.constantFrom("completed", "incomplete")],
     (output, status) => {
       const given = response({ usage: responsesUsage(7, 2) }, { output, status })
