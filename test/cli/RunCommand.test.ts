@@ -1,5 +1,7 @@
+import { Command } from "@effect/cli"
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, HashMap } from "effect"
+import { tollgate as tollgateCommand } from "../../apps/cli/src/Tollgate.ts"
 import { documentOf, tollgate, useDatabase } from "./CommandLine.ts"
 
 describe("the command line", () => {
@@ -10,6 +12,9 @@ describe("the command line", () => {
     Effect.gen(function* () {
       const all = yield* tollgate()
       expect(all).toMatchObject({ code: 0, stderr: "" })
+      for (const name of HashMap.keys(Command.getSubcommands(tollgateCommand))) {
+        expect(all.stdout).toMatch(new RegExp(`^  ${name}( |$)`, "m"))
+      }
       for (const command of [
         ..."migrate|audit|doctor|catalog apply FILE|catalog show|users create EMAIL|users show EMAIL".split("|"),
         ..."keys create --user EMAIL --name NAME|keys list [--user EMAIL] [--reseller X]|keys revoke KEY_ID|holds list".split(

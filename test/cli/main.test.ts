@@ -47,7 +47,7 @@ describe("tollgate as a process", { timeout: 60_000 }, () => {
     })
   )
 
-  it.scopedLive("exits with 3 when a business rule refuses the command", () =>
+  it.scopedLive("exits with 3 when a business rule refuses the command, and with 2 without a confirmation", () =>
     Effect.gen(function* () {
       const environment = { DATABASE_URL: (yield* TestDatabase.make()).url }
       const [refused, unconfirmed] = yield* Effect.all([

@@ -33,7 +33,7 @@ describe("tollgate blacklist", () => {
       })
     )
 
-    it.effect("refuses to remove an unlisted pattern", () =>
+    it.effect("refuses to remove an unlisted pattern and to add an invalid pattern", () =>
       Effect.gen(function* () {
         const missing = yield* tollgate("blacklist", "remove", "@nowhere.example", "--json")
         expect(missing).toMatchObject({ code: 3 })

@@ -162,7 +162,6 @@ describe("tollgate catalog", () => {
     it.effect("import finds a provider under the name in --as", () =>
       Effect.gen(function* () {
         const path = aCatalogFile([aModel("m")])
-        const before = readFileSync(path, "utf8")
         const prices = pricesOf({ m: { cost: { input: 1, output: 1 } } }, "listed")
         const renamed = yield* tollgate(
           "catalog",
@@ -175,6 +174,14 @@ describe("tollgate catalog", () => {
           "--dry-run"
         )
         expect(renamed.stdout).toContain("price.input: 250000 -> 1000000")
+      })
+    )
+
+    it.effect("import refuses invalid files and options, and writes no file", () =>
+      Effect.gen(function* () {
+        const path = aCatalogFile([aModel("m")])
+        const before = readFileSync(path, "utf8")
+        const prices = pricesOf({ m: { cost: { input: 1, output: 1 } } })
         for (const [args, code] of [
           [[aFile("[]"), "--into", path, "--yes"], 3],
           [[aFile("{"), "--into", path, "--yes"], 3],

@@ -43,6 +43,11 @@ describe("tollgate console", () => {
         for (const name of ["server", "reseller:1", ""]) {
           expect(yield* tollgate("console", "--name", name), name).toMatchObject({ code: 2, stdout: "" })
         }
+      })
+    )
+
+    it.effect("prints no link if the operator console is off", () =>
+      Effect.gen(function* () {
         process.env.OPERATOR_CONSOLE = "off"
         const off = yield* tollgate("console", "--json")
         expect(off.code).toBe(3)

@@ -62,7 +62,7 @@ describe("the lists of a reseller", () => {
       })
     )
 
-    it.effect("require --user or --reseller", () =>
+    it.effect("require either --user or --reseller, and a valid range of days", () =>
       Effect.gen(function* () {
         const { resellerId } = yield* aLedger
         for (const args of [

@@ -95,7 +95,7 @@ describe("tollgate spend report", () => {
       })
     )
 
-    it.effect("refuses unknown or repeated dimensions", () =>
+    it.effect("refuses unknown or repeated dimensions, too many days, and two formats", () =>
       Effect.gen(function* () {
         for (const args of [
           ["--by", "customer"],

@@ -27,7 +27,7 @@ describe("tollgate users", () => {
       })
     )
 
-    it.effect("refuses a duplicate email", () =>
+    it.effect("refuses a duplicate or invalid email", () =>
       Effect.gen(function* () {
         yield* tollgate("users", "create", "twice@example.com")
         const again = yield* tollgate("users", "create", "TWICE@example.com")

@@ -14,7 +14,7 @@ describe("a page of top-ups", () => {
   property(
     "accepts limits from 1 to 100 and offsets from 0 to 2^31 - 1",
     [
-      FastCheck.oneof(FastCheck.integer({ min: -9, max: 110 }), FastCheck.integer()),
+      FastCheck.oneof(FastCheck.constantFrom(0, 1, 100, 101), FastCheck.integer()),
       FastCheck.oneof(FastCheck.integer(), FastCheck.constantFrom(0, 2 ** 31 - 1, 2 ** 31))
     ],
     (limit, offset) => {
