@@ -1,4 +1,4 @@
-/** Runs Debian's Postgres, which archives its write-ahead log with pgBackRest and the files of `deploy/backup`. */
+/** Runs Debian's Postgres, and archives, backs up and restores it with pgBackRest and the files of `deploy/backup`. */
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -81,7 +81,7 @@ export class BackedUpPostgres {
     })
   }
 
-  /** Stops Postgres after it has archived its last segment of the write-ahead log. */
+  /** Ends the current segment of the write-ahead log and stops Postgres, which archives this segment while it stops. */
   async stop(): Promise<void> {
     await this.query("SELECT pg_switch_wal()")
     await this.#processes.end("postgres", "SIGINT")

@@ -53,7 +53,7 @@ describe("a customer", () => {
     expect(own.body).toMatchObject({ key_id: keyId, customer_user_id: userId, payg: { balance: "0.999997" } })
   })
 
-  it("reads a balance that contains the charge of the stream that has just ended", async () => {
+  it("reads a balance from which the cost of the stream that has just ended is deducted", async () => {
     const { token } = await aSpender(0)
     for (let i = 1; i <= 10; i++) {
       programme.upstream.next(stream(chatFrames({ content: ["x"], usage: usage(1, 1) })))

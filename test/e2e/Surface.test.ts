@@ -1,5 +1,5 @@
 /**
- * Tests the model list, the public pages, the OpenAPI document and the keepalives of streams.
+ * Tests the model list, the general routes, the OpenAPI document and the keepalives of streams.
  */
 import { createHash } from "node:crypto"
 import OpenAI from "openai"
@@ -56,7 +56,7 @@ const get = (path: string, init: RequestInit = {}) => fetch(`${gateway.url}${pat
 const withKey = () => ({ headers: { authorization: `Bearer ${gateway.key}` } })
 
 describe("the list of models", () => {
-  it("is ordered by discovery rank and then by name", async () => {
+  it("is ordered by discovery rank, highest first, and then by name", async () => {
     const { data } = await client.models.list()
     expect(data.map(({ id }) => id)).toEqual(["first", "Beta", "lab/alpha", "zeta", "m", "pictures", "below"])
   })
@@ -69,24 +69,10 @@ describe("the list of models", () => {
     }
   })
 
-  it.each(["m", "lab/alpha", "Beta"])("contains the model %s", async (name) => {
-    expect(await client.models.retrieve(name)).toMatchObject({ id: name, object: "model" })
-    const unescaped = await get(`/v1/models/${name}`, withKey())
-    expect(await unescaped.json()).toEqual({ id: name, object: "model" })
-  })
-
-  it.each(["hidden", "retired", "beta", "lab", "%", "m/"])("does not contain the model %s", async (name) => {
-    await expect(client.models.retrieve(name)).rejects.toMatchObject({
-      status: 404,
-      code: "model_not_found",
-      param: "model"
-    })
-  })
-
   it.each<readonly [what: string, headers: Record<string, string>]>([
     ["without a key", {}],
     ["with a wrong key", { authorization: "Bearer tg_wrong" }],
-    ["with two keys", { authorization: "Bearer tg_wrong", "x-api-key": "tg_other" }]
+    ["with two different wrong keys", { authorization: "Bearer tg_wrong", "x-api-key": "tg_other" }]
   ])("is refused %s", async (_, headers) => {
     for (const path of ["/v1/models", "/v1/models/m", "/v1/models/hidden"]) {
       const response = await get(path, { headers })
@@ -106,18 +92,34 @@ describe("the list of models", () => {
   })
 })
 
-describe("the public routes", () => {
-  it("return 200 for HEAD /", async () => {
+describe("one model", () => {
+  it.each(["m", "lab/alpha", "Beta"])("can be read by the name %s", async (name) => {
+    expect(await client.models.retrieve(name)).toMatchObject({ id: name, object: "model" })
+    const unescaped = await get(`/v1/models/${name}`, withKey())
+    expect(await unescaped.json()).toEqual({ id: name, object: "model" })
+  })
+
+  it.each(["hidden", "retired", "beta", "lab", "%", "m/"])("cannot be read by the name %s", async (name) => {
+    await expect(client.models.retrieve(name)).rejects.toMatchObject({
+      status: 404,
+      code: "model_not_found",
+      param: "model"
+    })
+  })
+})
+
+describe("the gateway", () => {
+  it("returns 200 for HEAD /", async () => {
     const response = await get("/", { method: "HEAD" })
     expect([response.status, await response.text()]).toEqual([200, ""])
   })
 
-  it("report that the service is alive and ready", async () => {
+  it("reports that the service is alive and ready", async () => {
     expect(await (await get("/healthz")).json()).toEqual({ status: "ok" })
     expect(await (await get("/readyz")).json()).toEqual({ status: "ready" })
   })
 
-  it("allow CORS requests with the headers of the official clients", async () => {
+  it("allows CORS requests with the headers of the official clients", async () => {
     const asked = "authorization,content-type,x-stainless-lang,x-stainless-retry-count,anthropic-version"
     for (const path of ["/v1/chat/completions", "/v1/models"]) {
       const response = await get(path, {
@@ -138,7 +140,7 @@ describe("the public routes", () => {
     expect(refused.headers.get("access-control-expose-headers")).toBe("*")
   })
 
-  it("serve the documentation without references to other hosts", async () => {
+  it("serves the documentation without references to other hosts in markup and styles", async () => {
     const response = await get("/docs")
     expect(response.status).toBe(200)
     expect(response.headers.get("content-type")).toContain("text/html")
@@ -153,7 +155,7 @@ describe("the public routes", () => {
     expect(page).toContain("/v1/chat/completions")
   })
 
-  it("have a Content-Security-Policy for the documentation", async () => {
+  it("sends a Content-Security-Policy with the documentation", async () => {
     const policyOf = async (path: string) => (await get(path)).headers.get("content-security-policy") ?? ""
     const [page, policy] = [await (await get("/docs")).text(), await policyOf("/docs?x=1")]
     const hashes = [...policy.matchAll(/'sha256-([^']+)'/g)].map(([, hash]) => hash)
@@ -169,7 +171,7 @@ describe("the public routes", () => {
     ["/chat/completions", "/v1/chat/completions"],
     ["/v1/v1/chat/completions", "/v1/chat/completions"],
     ["/models", "/v1/models"]
-  ])("return 404 for the path %s and name the path %s", async (path, meant) => {
+  ])("returns 404 for the path %s and names the path %s", async (path, meant) => {
     const response = await get(path, { method: "POST", body: "{}" })
     expect(response.status).toBe(404)
     const { error } = (await response.json()) as { readonly error: { readonly code: string; readonly message: string } }
@@ -181,7 +183,7 @@ describe("the public routes", () => {
     ["GET", "/v1/chat/completions", ["POST"]],
     ["DELETE", "/v1/models", ["GET", "HEAD"]],
     ["PUT", "/healthz", ["GET", "HEAD"]]
-  ])("return 405 with the allowed methods for %s %s", async (method, path, allowed) => {
+  ])("returns 405 with the allowed methods for %s %s", async (method, path, allowed) => {
     const response = await get(path, { method })
     expect(response.status).toBe(405)
     expect(response.headers.get("allow")?.split(", ")).toEqual(allowed)
@@ -226,7 +228,7 @@ describe("the OpenAPI document", () => {
     }
   })
 
-  it("contains the public routes", async () => {
+  it("contains the health checks, the chat route and the model list", async () => {
     const { paths } = await specification()
     expect(Object.keys(paths)).toEqual(
       expect.arrayContaining(["/", "/healthz", "/readyz", "/v1/chat/completions", "/v1/models", "/v1/models/{model}"])

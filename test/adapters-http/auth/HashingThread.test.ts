@@ -37,6 +37,8 @@ describe("a hashing thread", () => {
   })
 
   it("fails the running hash when the thread is closed", async () => {
+    // After this hash, the thread runs.
+    await thread.hash("correct horse battery", cheap)
     const slow = thread.hash("correct horse battery", { ...cheap, memoryCost: 65_536, timeCost: 20 })
     const failed = expect(slow).rejects.toThrow("the hashing thread has ended")
     await thread.close()

@@ -36,7 +36,7 @@ describe("the texts of the rankings page", () => {
     expect(Object.keys(english).filter((key) => !patterns.some((pattern) => pattern.test(key)))).toEqual([])
   })
 
-  it("are not written in the page or in its scripts", () => {
+  it("are not written in the page, except the names of the languages, and no script has a quoted sentence", () => {
     const markup = read("index.html")
       .replace(/<!--[\s\S]*?-->|&nbsp;/g, "")
       .replace(/\{\{[\w.]+\}\}/g, "")
@@ -61,16 +61,16 @@ describe("a column of the chart", async () => {
   const { isCut } = (await import(feed)) as { readonly isCut: (point: object, range: object) => boolean }
   const range = { from: "2026-11-13T09:30:00.000Z", data_since: "2026-08-22" }
 
-  it("is pale if it begins before the window", () => {
+  it("is cut if it begins before the window", () => {
     expect(isCut({ start: "2026-11-12T17:00:00.000Z", partial: true }, range)).toBe(true)
     expect(isCut({ start: "2026-11-13T17:00:00.000Z", partial: false }, range)).toBe(false)
   })
 
-  it("is not pale if it is the current column", () => {
+  it("is not cut if it is the current column", () => {
     expect(isCut({ start: "2026-11-19T17:00:00.000Z", partial: true }, range)).toBe(false)
   })
 
-  it.each(["2026-11-20", null])("is not pale without usage before the window: since %s", (since) => {
+  it.each(["2026-11-20", null])("is not cut without usage before the window: since %s", (since) => {
     const first = { start: "2026-11-12T17:00:00.000Z", partial: true }
     expect(isCut(first, { ...range, data_since: since })).toBe(false)
   })

@@ -118,8 +118,6 @@ const withoutRequestsOfContendedUser = async () => {
     await new Promise((resolve) => setTimeout(resolve, 2))
   }
   expect(results).toEqual({ "admit a1": "Overloaded" })
-  // The queue becomes idle at its next retry, which finds no request.
-  await new Promise((resolve) => setTimeout(resolve, 300))
   return controlled
 }
 
@@ -172,7 +170,7 @@ describe("the group commit queue", () => {
     expect((await transaction(3)).ids).toEqual(["admit c1"])
   })
 
-  it("passes each request's decision to its callback", async () => {
+  it("passes the result of each request to its callback", async () => {
     const { transaction, admit, settle, results } = controlledQueue()
     admit("poor", "swept")
     settle("again")
@@ -243,7 +241,7 @@ describe("the group commit queue", () => {
     expect(events.map(({ _tag }) => _tag)).toEqual(["DatabaseUnavailable", "DatabaseRecovered"])
   })
 
-  it("passes the result of an unknown commit to its retry", async () => {
+  it("passes the results that the requests have if an unknown commit succeeded to its retry", async () => {
     const { transaction, admit, settle } = controlledQueue()
     admit("a")
     settle("x")
@@ -294,6 +292,21 @@ describe("the group commit queue", () => {
     expect(queue.unsettled).toBe(0)
   })
 
+  it("lets a reader wait for the settlements of a running transaction", async () => {
+    const { queue, transaction, settle } = controlledQueue()
+    settle("x")
+    const running = await transaction(0)
+    let flushed = false
+    queue.flush(() => (flushed = true))
+    expect(flushed).toBe(false)
+    running.commit()
+    await eventually(() => expect(flushed).toBe(true))
+  })
+
+  it("lets no reader wait if no settlement is unwritten", () => {
+    expect(controlledQueue().queue.flush(() => {})).toBeUndefined()
+  })
+
   describe("with settlements that no client waits for", () => {
     it("writes such a settlement together with the next admission", async () => {
       const { transactions, transaction, admit, settleLater, results } = controlledQueue()
@@ -307,7 +320,7 @@ describe("the group commit queue", () => {
       await eventually(() => expect(results).toEqual({ "settle x": settled("x"), "admit a": hold("a") }))
     })
 
-    it("writes such a settlement alone if no other request arrives", async () => {
+    it("writes such settlements without another request if none arrives", async () => {
       const { transaction, settleLater, results } = controlledQueue()
       settleLater("x", "y")
       const only = await transaction(0)
@@ -338,17 +351,6 @@ describe("the group commit queue", () => {
       expect(results).toEqual({ "settle x": settled("x"), "settle y": settled("y") })
     })
 
-    it("lets a reader wait for the settlements of a running transaction", async () => {
-      const { queue, transaction, settle } = controlledQueue()
-      settle("x")
-      const running = await transaction(0)
-      let flushed = false
-      queue.flush(() => (flushed = true))
-      expect(flushed).toBe(false)
-      running.commit()
-      await eventually(() => expect(flushed).toBe(true))
-    })
-
     it("lets no reader wait for a customer with locked rows", async () => {
       const { queue, transaction, settleLater } = controlledQueue()
       settleLater("a1", "c1")
@@ -371,7 +373,7 @@ describe("the group commit queue", () => {
       await eventually(() => expect(flushed).toBe(true))
     })
 
-    it("lets a reader wait until a batch with a rejected settlement is complete", async () => {
+    it("lets a reader wait until every part of a bisected batch has ended", async () => {
       const { queue, transaction, settleLater, admit } = controlledQueue()
       settleLater("x")
       admit("a")
@@ -396,10 +398,6 @@ describe("the group commit queue", () => {
       expect(flushed).toBe(false)
     })
 
-    it("lets no reader wait without such a settlement", () => {
-      expect(controlledQueue().queue.flush(() => {})).toBeUndefined()
-    })
-
     it("writes such a settlement when it closes", async () => {
       const { queue, transaction, settleLater } = controlledQueue()
       settleLater("x")
@@ -410,7 +408,7 @@ describe("the group commit queue", () => {
   })
 
   describe("with extensions", () => {
-    it("puts extensions between settlements and admissions", async () => {
+    it("puts extensions into one batch with settlements and admissions", async () => {
       const { transaction, admit, extend, settle, results } = controlledQueue()
       admit("a1")
       extend("b1", "c1")
@@ -663,7 +661,7 @@ describe("the group commit queue", () => {
       expect(await closed).toBe(0)
     })
 
-    it("keeps the result of an unknown commit", async () => {
+    it("keeps the results that the requests have if an unknown commit succeeded", async () => {
       const { transaction, admit, settle } = controlledQueue()
       admit("c1")
       settle("c2", "a1")

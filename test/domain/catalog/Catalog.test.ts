@@ -142,6 +142,10 @@ describe("a catalog file", () => {
       'models "x": no provider "b" in this file'
     ])
     expect(issuesOf([])).toEqual(["the file: Expected an object, actual []"])
+    expect(issuesOf({ providers: [1], models: [null] })).toEqual([
+      "providers.0: Expected an object, actual 1",
+      "models.0: Expected an object, actual null"
+    ])
   })
 
   it.each([1, 10_000_000])("accepts max_output_tokens of %i for a text model", (max_output_tokens) => {

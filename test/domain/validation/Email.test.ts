@@ -11,7 +11,7 @@ describe("an email address", () => {
     ["white space around the address", "  name@example.com\t"],
     ["capital letters", "Name@EXAMPLE.com"],
     ["full-width letters", "name@\uff45\uff58\uff41\uff4dple.com"]
-  ])("has the same stored form without %s", (_, written) => {
+  ])("with %s is stored as name@example.com", (_, written) => {
     expect(kept(written)).toBe("name@example.com")
   })
 

@@ -33,13 +33,11 @@ const ProvidersBody = Schema.Struct({
       name: text("The name of the provider.", provider.name),
       breaker: Schema.Literal("closed", "open", "half_open").annotations({
         description:
-          "The circuit breaker of this node. `closed`: requests are sent. `open`: none are sent. `half_open`: one probe " +
+          "The circuit breaker of this node. `closed`: requests are sent. `open`: no request is sent until the waiting " +
+          "time has passed; then the next request is sent as a probe. `half_open`: the probe is running, and no other " +
           "request is sent."
       }),
-      open_exchanges: integer(
-        "The number of requests that this node has open at the provider.",
-        provider.open_exchanges
-      )
+      open_exchanges: integer("The number of open exchanges of this node with the provider.", provider.open_exchanges)
     }).annotations({ identifier: "ProviderState", examples: [provider] })
   ).annotations({ description: "The providers of the catalog." })
 }).annotations({ identifier: "NodeProviders", examples: [{ node_id: NODE, providers: [provider] }] })
@@ -57,10 +55,12 @@ const ChecksBody = Schema.Struct({
     Schema.Struct({
       check: text("The name of the check.", finding.check),
       status: Schema.Literal("ok", "warn", "fail").annotations({
-        description: "`fail`: a part of the service cannot work, or money is at risk. `warn`: any other problem."
+        description:
+          "`fail`: the database, its schema or a setting has a fault. `warn`: a problem that can be intended or " +
+          "temporary, such as an empty catalog or a payment provider that does not respond."
       }),
       detail: text("The result of the check.", finding.detail),
-      advice: orNull(text("The action that corrects the problem; `null` if there is none.", finding.advice))
+      advice: orNull(text("The action that corrects the problem; `null` if the status is `ok`.", finding.advice))
     }).annotations({ identifier: "ServiceCheck", examples: [finding] })
   ).annotations({ description: "The checks." })
 }).annotations({ identifier: "ServiceChecks", examples: [{ ok: true, checks: [finding] }] })
@@ -81,7 +81,7 @@ const check = HttpApiEndpoint.post("checkService", "/api/operator/doctor")
     documented({
       summary: "Check the service",
       description:
-        "Runs the checks of `tollgate doctor` that a server can run, and calls each payment provider. While a migration is missing, or a newer release has changed the schema, the checks that read tables are left out. The request has no body.",
+        "Runs the checks of `tollgate doctor` that a server can run. Some of them send a request to each payment provider. While a migration is missing, or a newer release has changed the schema, the checks that read tables are left out. The request has no body.",
       errors: []
     })
   )

@@ -1,5 +1,5 @@
 /**
- * Reads JSON (strictly RFC 8259) from bytes without building values.
+ * Checks the grammar of RFC 8259 in bytes, without building values. Does not check whether the bytes are UTF-8.
  *
  * Each reading method takes the position at which an element begins and returns the position at which the element ends,
  * unless its comment states another result. At a syntax error, the method records the position of the error and returns
@@ -35,8 +35,8 @@ export const CLOSE_ARRAY = 0x5d
 const COLON = 0x3a
 
 /**
- * Kind of each open bracket: 1 for an object, 0 for an array. All readers share this array, except readers that have
- * paused, because every other reader finishes before the next reader begins.
+ * Kind of each open bracket: 1 for an object, 0 for an array. Readers share this array, because its content is needed
+ * only until `value` returns. A reader that pauses inside a value gets its own copy.
  */
 const NESTING = new Uint8Array(MAX_DEPTH)
 

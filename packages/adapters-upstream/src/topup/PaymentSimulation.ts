@@ -37,7 +37,10 @@ export interface SimulatedCounterpart {
 
 export interface PaymentSimulation {
   readonly counterparts: ReadonlyArray<SimulatedCounterpart>
-  /** Runs the simulator on this port, or joins the simulator that another server already runs there. */
+  /**
+   * Runs the simulator on this port, or joins the simulator that another server already runs there. If another program
+   * uses the port, runs the simulator on a free port. `baseUrl` contains the port that is used.
+   */
   readonly startOrJoin: (options: {
     readonly port: number
     /** The base URL for the webhooks of payments that specify no webhook URL. */

@@ -39,8 +39,8 @@ const merged = (messages: ReadonlyArray<string>): string => {
   return `Expected ${[...expected].join(" or ")}, actual ${shortened(mismatches[0].actual, MAX_SHOWN_CHARACTERS)}`
 }
 
-/** Replaces the TypeScript notation of an expected object or array by words. Other texts stay unchanged. */
+/** Replaces Effect Schema's notation of an expected object or array by words. Other texts stay unchanged. */
 const plain = (expected: string): string => {
-  if (expected.startsWith("{") || expected.startsWith("(Struct")) return "an object"
+  if (/^(\{|\(?Struct\b)/.test(expected)) return "an object"
   return /^(readonly \[|ReadonlyArray<)/.test(expected) ? "an array" : expected
 }
