@@ -52,6 +52,11 @@ describe("customers in the operator API", () => {
     for (const amount of ["0", "-1", "1000000000001", 5]) {
       expect(pathsIn(await credit(amount)), `${amount}`).toEqual(["amount_usd_micro"])
     }
+    const nine = Array.from({ length: 9 }, (_, n) => `million ${n}`)
+    for (const operation of nine) expect((await credit("999999000000", operation)).status).toBe(200)
+    const most = await credit("1000000000000", "one more")
+    expect(refusalIn(most)).toBe("422 amount_out_of_range")
+    expect(pathsIn(most)).toEqual(["amount_usd_micro"])
     for (const named of [id, "NEW%40example.com"]) {
       expect((await ani.get(`/customers/${named}`)).body).toEqual(await printed("users", "show", "new@example.com"))
     }

@@ -59,7 +59,12 @@ const routes: DocumentedRoutes = {
   "POST /api/operator/customers": [201, { ...anyToken, ...anyBody, 409: ["user_exists"] }],
   "POST /api/operator/customers/{customer}/credit": [
     200,
-    { ...with404("user_not_found"), ...anyBody, 409: ["operation_conflict"] }
+    {
+      ...with404("user_not_found"),
+      ...anyBody,
+      409: ["operation_conflict"],
+      422: ["validation_error", "amount_out_of_range"]
+    }
   ],
   "POST /api/operator/resellers/{reseller}/customers": [
     200,

@@ -2,7 +2,7 @@ import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
 import { Users } from "@tollgate/application/customer/Users"
-import { CreditConflict } from "@tollgate/domain/customer/PaygCredit"
+import { CreditConflict, MAX_CREDIT, TotalCreditExceeded } from "@tollgate/domain/customer/PaygCredit"
 import { UserNotFound } from "@tollgate/domain/customer/User"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId } from "@tollgate/domain/operations/Operation"
@@ -55,6 +55,18 @@ describe("the pay-as-you-go account store", () => {
         expect(yield* Effect.flip(credit(other.email, 5n, operationId))).toEqual(conflict)
         expect((yield* (yield* Users).balances(user)).paygPico).toBe(5_000_000n)
         expect((yield* (yield* Users).balances(other)).paygPico).toBe(0n)
+      })
+    )
+
+    it.effect("refuses a credit beyond the largest sum of credits that an account can store", () =>
+      Effect.gen(function* () {
+        const user = yield* Stores.aUser
+        yield* Effect.forEach(Array.from({ length: 9 }, anOperation), (id) => credit(user.email, MAX_CREDIT, id))
+        const refused = yield* Effect.flip(credit(user.email, MAX_CREDIT, anOperation()))
+        expect(refused).toEqual(new TotalCreditExceeded({ creditableUsdMicro: 223_372_036_854n }))
+        const { balancePico } = yield* credit(user.email, 223_372_036_854n, anOperation())
+        expect(balancePico).toBe(9_223_372_036_854_000_000n)
+        expect(yield* Stores.brokenInvariants).toEqual([])
       })
     )
 

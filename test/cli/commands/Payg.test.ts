@@ -53,6 +53,17 @@ describe("tollgate payg credit", () => {
       })
     )
 
+    it.effect("refuses a credit beyond the maximum of all credits of a user", () =>
+      Effect.gen(function* () {
+        yield* tollgate("users", "create", "rich@example.com")
+        for (let n = 1; n <= 9; n++) yield* credit("rich@example.com", "1000000000000", `rich-${n}`)
+        const refused = yield* credit("rich@example.com", "1000000000000", "rich-10", "--json")
+        expect(refused.code).toBe(3)
+        expect(documentOf(refused)).toMatchObject({ error: { code: "amount_out_of_range" } })
+        expect(refused.stderr).toContain("At most 223372036854 micro-USD can still be credited to this user")
+      })
+    )
+
     it.effect("refuses an amount that is not a positive whole number", () =>
       Effect.gen(function* () {
         for (const amount of ["0", "-1", "1.5", "1e6", "0x10", "", " 1", "１", "1000000000001", "9".repeat(40)]) {

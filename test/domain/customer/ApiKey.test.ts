@@ -1,9 +1,10 @@
 import * as ApiKey from "@tollgate/domain/customer/ApiKey"
 import { tokenPlan } from "@tollgate/domain/customer/Customer"
-import { decideCredit } from "@tollgate/domain/customer/PaygCredit"
+import { decideCredit, MAX_TOTAL_CREDIT, TotalCreditExceeded } from "@tollgate/domain/customer/PaygCredit"
 import type { UserId } from "@tollgate/domain/customer/User"
 import { AccountId, type PlanAccount } from "@tollgate/domain/ledger/Account"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
+import { UsdPico } from "@tollgate/domain/money/UsdPico"
 import { Email } from "@tollgate/domain/validation/Email"
 import { Either, FastCheck, Redacted, Schema } from "effect"
 import { describe, expect, it } from "vitest"
@@ -91,16 +92,28 @@ describe("a plan", () => {
 describe("an operator's credit", () => {
   const request = { userId: "u" as UserId, amount: UsdMicro(5n), operationId: "op" }
 
+  const none = UsdPico(0n)
+
   it("is booked once per operation id", () => {
-    expect(Either.getOrThrow(decideCredit(request, undefined)).creditPico).toBe(5_000_000n)
+    expect(Either.getOrThrow(decideCredit(request, none, undefined)).creditPico).toBe(5_000_000n)
     const earlier = { userId: "u" as UserId, amountPico: 5_000_000n }
-    expect(Either.getOrThrow(decideCredit(request, earlier)).creditPico).toBeUndefined()
+    expect(Either.getOrThrow(decideCredit(request, none, earlier)).creditPico).toBeUndefined()
   })
 
   it.each([
     ["another amount", { userId: "u" as UserId, amountPico: 6_000_000n }],
     ["another user", { userId: "v" as UserId, amountPico: 5_000_000n }]
   ])("is a conflict if its operation id was used for %s", (_, earlier) => {
-    expect(Either.isLeft(decideCredit(request, earlier))).toBe(true)
+    expect(Either.isLeft(decideCredit(request, none, earlier))).toBe(true)
+  })
+
+  it("is refused if all credits of the customer would exceed 9,223,372.036854775807 USD", () => {
+    expect(MAX_TOTAL_CREDIT).toBe(9_223_372_036_854_775_807n)
+    const most = UsdPico(MAX_TOTAL_CREDIT - 5_000_000n)
+    expect(Either.getOrThrow(decideCredit(request, most, undefined)).creditPico).toBe(5_000_000n)
+    const refused = Either.flip(decideCredit(request, UsdPico(most + 1n), undefined))
+    expect(Either.getOrThrow(refused)).toEqual(new TotalCreditExceeded({ creditableUsdMicro: 4n }))
+    const earlier = { userId: "u" as UserId, amountPico: 5_000_000n }
+    expect(Either.getOrThrow(decideCredit(request, MAX_TOTAL_CREDIT, earlier)).creditPico).toBeUndefined()
   })
 })

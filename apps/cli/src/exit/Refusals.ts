@@ -4,7 +4,7 @@
 import type { CatalogFileInvalid } from "@tollgate/domain/catalog/CatalogFile"
 import type { ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
 import type { UnknownModels } from "@tollgate/domain/customer/KeyLimits"
-import type { CreditConflict } from "@tollgate/domain/customer/PaygCredit"
+import type { CreditConflict, TotalCreditExceeded } from "@tollgate/domain/customer/PaygCredit"
 import type { UserExists, UserNotFound } from "@tollgate/domain/customer/User"
 import type { ReviewNotFound, ReviewResolved } from "@tollgate/domain/images/ImageReview"
 import type { RequestNotFound } from "@tollgate/domain/inference/RequestRecord"
@@ -25,6 +25,7 @@ export type Refusal =
   | ApiKeyNotFound
   | UnknownModels
   | CreditConflict
+  | TotalCreditExceeded
   | CatalogFileInvalid
   | ResellerNotFound
   | ReviewRefused
@@ -76,6 +77,12 @@ const texts: RefusalTexts = {
     message:
       `The operation id ${operationId} is already used for another user or another amount. ` +
       "No balance was changed; use a new operation id for a new credit."
+  }),
+  TotalCreditExceeded: ({ creditableUsdMicro }) => ({
+    code: "amount_out_of_range",
+    message:
+      `At most ${creditableUsdMicro} micro-USD can still be credited to this user, because all credits of a user ` +
+      "together, also the spent ones, have a maximum. No balance was changed; credit a smaller amount, or another user."
   }),
   CatalogFileInvalid: ({ issues }) => ({
     code: "catalog_file_invalid",

@@ -157,7 +157,7 @@ const creditUser = HttpApiEndpoint.post("creditCustomer", `${PATH}/:customer/cre
   .annotateContext(
     documented({
       summary: "Credit a pay-as-you-go balance, once per operation id",
-      errors: [...bodyErrors, "UserNotFound", "CreditConflict"]
+      errors: [...bodyErrors, "UserNotFound", "CreditConflict", "TotalCreditExceeded"]
     })
   )
 

@@ -15,7 +15,7 @@ import type { Quota } from "@tollgate/application/reseller/Quota"
 import type { reviewReseller } from "@tollgate/application/reseller/ResellerAccess"
 import { CatalogFileInvalid } from "@tollgate/domain/catalog/CatalogFile"
 import { ApiKeyNotFound } from "@tollgate/domain/customer/ApiKey"
-import { CreditConflict } from "@tollgate/domain/customer/PaygCredit"
+import { CreditConflict, TotalCreditExceeded } from "@tollgate/domain/customer/PaygCredit"
 import { UserExists, UserNotFound } from "@tollgate/domain/customer/User"
 import { ReviewNotFound, ReviewResolved } from "@tollgate/domain/images/ImageReview"
 import type { RequestTooLarge } from "@tollgate/domain/inference/InferenceErrors"
@@ -170,6 +170,17 @@ const rows: RowsOf<OperatorFailure> = {
     message: () => "This operation_id was already used for another customer or another amount. Use a new operation_id.",
     meaning: "The `operation_id` was already used for another customer or another amount.",
     example: new CreditConflict({ operationId: "goodwill of ticket 9" })
+  },
+  TotalCreditExceeded: {
+    status: 422,
+    code: "amount_out_of_range",
+    message: ({ creditableUsdMicro }) =>
+      `At most ${creditableUsdMicro} micro-USD can still be credited to this customer, because all its credits together, also the spent ones, have a maximum. Nothing was changed. Credit a smaller amount, or credit another customer.`,
+    details: ({ creditableUsdMicro }) => [
+      { path: "amount_usd_micro", message: `at most ${creditableUsdMicro} for this customer` }
+    ],
+    meaning: "All credits of the customer together, also the spent ones, would exceed 9,223,372.036854775807 USD.",
+    example: new TotalCreditExceeded({ creditableUsdMicro: 223_372_036_854n })
   },
   ReviewRefused: {
     status: 409,

@@ -21,6 +21,7 @@ import { findUser } from "./PgUsers.ts"
 
 interface AccountRow {
   readonly id: string
+  readonly credits_posted: bigint
   readonly remaining: bigint
 }
 
@@ -34,8 +35,8 @@ export const layer: Layer.Layer<PaygAccounts, never, SqlClient.SqlClient> = Laye
       Effect.gen(function* () {
         yield* sql`INSERT INTO account (id, kind, unit, user_id) VALUES (${yield* nextUuidV7}, 'payg', 'usd_pico', ${userId})
           ON CONFLICT (user_id) WHERE kind = 'payg' DO NOTHING`
-        const [account] = yield* sql<AccountRow>`SELECT id, credits_posted - debits_posted AS remaining FROM account
-          WHERE user_id = ${userId} AND kind = 'payg' FOR NO KEY UPDATE`
+        const [account] = yield* sql<AccountRow>`SELECT id, credits_posted, credits_posted - debits_posted AS remaining
+          FROM account WHERE user_id = ${userId} AND kind = 'payg' FOR NO KEY UPDATE`
         return account ?? (yield* Effect.dieMessage("a user's pay-as-you-go account is missing"))
       })
 
@@ -53,9 +54,10 @@ export const layer: Layer.Layer<PaygAccounts, never, SqlClient.SqlClient> = Laye
           const user = yield* findUser(email)
           const account = yield* lockedAccount(user.id)
           const request = { userId: user.id, amount, operationId }
+          const creditsPosted = UsdPico(account.credits_posted)
           const repeated = { userId: user.id, amountUsdMicro: amount, alreadyApplied: true }
 
-          const { creditPico } = yield* decideCredit(request, yield* earlierCredit(operationId))
+          const { creditPico } = yield* decideCredit(request, creditsPosted, yield* earlierCredit(operationId))
           if (creditPico === undefined) return { ...repeated, balancePico: UsdPico(account.remaining) }
           const booking = {
             code: "payg_credit",
@@ -68,7 +70,7 @@ export const layer: Layer.Layer<PaygAccounts, never, SqlClient.SqlClient> = Laye
           if (!(yield* bookOnce(booking, operator.actor))) {
             // Another session has booked this operation id for another account since the read, so the credit is decided
             // again.
-            yield* decideCredit(request, yield* earlierCredit(operationId))
+            yield* decideCredit(request, creditsPosted, yield* earlierCredit(operationId))
             return { ...repeated, balancePico: UsdPico(account.remaining) }
           }
           yield* sql`UPDATE account SET credits_posted = credits_posted + ${creditPico} WHERE id = ${account.id}`

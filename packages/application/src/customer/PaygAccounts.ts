@@ -1,7 +1,7 @@
 /**
  * Declares the port with which operators credit pay-as-you-go balances.
  */
-import type { CreditConflict } from "@tollgate/domain/customer/PaygCredit"
+import type { CreditConflict, TotalCreditExceeded } from "@tollgate/domain/customer/PaygCredit"
 import type { UserId, UserNotFound } from "@tollgate/domain/customer/User"
 import type { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import type { UsdPico } from "@tollgate/domain/money/UsdPico"
@@ -22,13 +22,14 @@ export class PaygAccounts extends Context.Tag("@tollgate/application/PaygAccount
   PaygAccounts,
   {
     /**
-     * Credits a user once per operation id. Fails if the user does not exist, or if the id has another user or amount.
+     * Credits a user once per operation id. Fails if the user does not exist, if the id has another user or amount, or
+     * if all credits of the user together would exceed their maximum.
      */
     readonly credit: (credit: {
       readonly email: Email
       readonly amount: UsdMicro
       readonly operationId: OperationId
       readonly operator: Operator
-    }) => Effect.Effect<CreditedPayg, UserNotFound | CreditConflict>
+    }) => Effect.Effect<CreditedPayg, UserNotFound | CreditConflict | TotalCreditExceeded>
   }
 >() {}

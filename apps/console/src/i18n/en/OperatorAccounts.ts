@@ -11,6 +11,8 @@ export const operatorAccountTexts = {
   problems: {
     insufficient_quota: "The quota is smaller than the amount to deduct. Nothing was changed.",
     insufficient_balance: "The pay-as-you-go balance does not cover the amount. Nothing was charged.",
+    amount_out_of_range:
+      "All credits of this customer together would exceed their maximum. Nothing was changed. Credit a smaller amount.",
     operation_conflict: "This operation id was used for another change. Start again.",
     reseller_not_found: "There is no such reseller.",
     user_not_found: "There is no customer with this email.",

@@ -13,6 +13,8 @@ export const operatorAccountTexts: typeof english = {
   problems: {
     insufficient_quota: "Kuota lebih kecil daripada jumlah yang dikurangkan. Tidak ada yang berubah.",
     insufficient_balance: "Saldo bayar sesuai pemakaian tidak cukup. Tidak ada yang ditagih.",
+    amount_out_of_range:
+      "Jumlah semua kredit pelanggan ini akan melebihi batas. Tidak ada yang berubah. Kreditkan jumlah yang lebih kecil.",
     operation_conflict: "ID operasi ini sudah dipakai untuk perubahan lain. Mulai lagi.",
     reseller_not_found: "Reseller tidak ditemukan.",
     user_not_found: "Tidak ada pelanggan dengan email ini.",
