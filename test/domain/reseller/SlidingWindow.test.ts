@@ -60,4 +60,12 @@ describe("a sliding window", () => {
     const ahead = [1, 2, 3, 4, 5].map((second) => instant(second * 1_000))
     expect(Either.isLeft(decideHit(ahead, limit, instant(0)))).toBe(true)
   })
+
+  it("counts no event of the time before the clock was set back by more than 60 seconds", () => {
+    const ahead = [1, 2, 3, 4, 5].map((hour) => instant(hour * 3_600_000))
+    expect(Either.getOrThrow(decideHit(ahead, limit, instant(0)))).toEqual([instant(0)])
+    const slightly = [60_000, 60_000, 60_000, 60_000, 60_000].map(instant)
+    expect(Either.isLeft(decideHit(slightly, limit, instant(0)))).toBe(true)
+    expect(Either.isRight(decideHit(slightly, limit, instant(-1)))).toBe(true)
+  })
 })
