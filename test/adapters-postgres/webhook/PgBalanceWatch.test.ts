@@ -1,6 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import * as PgBalanceWatch from "@tollgate/adapters-postgres/webhook/PgBalanceWatch"
+import { Customers } from "@tollgate/application/customer/Customers"
 import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
 import { BalanceWatch } from "@tollgate/application/webhook/WebhookDeliveries"
 import { WebhookEndpoints } from "@tollgate/application/webhook/WebhookEndpoints"
@@ -154,6 +155,26 @@ describe("the balance watch", () => {
           { thresholds: { payg_usd_micro: 3_000_000 } },
           operator
         )
+        expect(yield* eventsAfterRound(own)).toBe(1)
+      }).pipe(Effect.orDie)
+    )
+
+    it.effect("reports no balance that was low when its customer was linked", () =>
+      Effect.gen(function* () {
+        yield* deleteEndpoints
+        const model = yield* aModel("linked")
+        const [first, second] = [yield* aReseller(), yield* aReseller()]
+        const { email, userId } = yield* aCustomer(first.id)
+        yield* creditPayg(email, 2_000_000n)
+        yield* grant(userId, model.id, 1_000n)
+        yield* spend("payg", userId, 1_500_000_000_000n)
+        yield* spend("plan", userId, 1_000n)
+        const own = yield* aWatch(second.id, { paygUsdMicro: 1_000_000n, planTokens: 100n })
+        yield* (yield* Customers).link(second.id, email, operator)
+        expect(yield* eventsAfterRound(own)).toBe(0)
+        yield* creditPayg(email, 1_000_000n)
+        expect(yield* eventsAfterRound(own)).toBe(0)
+        yield* spend("payg", userId, 1_000_000_000_000n)
         expect(yield* eventsAfterRound(own)).toBe(1)
       }).pipe(Effect.orDie)
     )

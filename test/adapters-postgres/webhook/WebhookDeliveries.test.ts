@@ -324,6 +324,25 @@ describe("a delivery", () => {
       }).pipe(Effect.orDie)
     )
 
+    it.effect("waits while its reseller is suspended", () =>
+      Effect.gen(function* () {
+        yield* deleteEndpoints
+        const { review } = yield* Resellers
+        const reseller = yield* aReseller()
+        const { endpoint } = yield* anEndpoint(reseller.id)
+        yield* aCreditedOrder(reseller.id)
+        yield* review(reseller.id, "suspend", operator)
+        yield* later(endpoint.id, "100 seconds")
+        const [suspended, ...more] = yield* claimed()
+        expect([suspended?.event.type, more]).toEqual(["reseller.reviewed", []])
+        expect(yield* record(suspended, OK)).toEqual(Option.some("delivered"))
+        expect(yield* (yield* WebhookDeliveries).backlog).toEqual({ oldestSeconds: 0, overdueSeconds: 0 })
+        yield* review(reseller.id, "reactivate", operator)
+        const both = yield* claimed()
+        expect(both.map(({ event }) => event.type).sort()).toEqual(["reseller.reviewed", "topup.credited"])
+      }).pipe(Effect.orDie)
+    )
+
     it.scoped("is sent again if its result could not be recorded", () =>
       Effect.gen(function* () {
         yield* deleteEndpoints

@@ -13,6 +13,7 @@ import * as Layer from "effect/Layer"
 import { nextUuidV7 } from "../client/SqlValues.ts"
 import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 import * as AuditLog from "../operations/AuditLog.ts"
+import { recordLowBalances } from "../webhook/PgBalanceWatch.ts"
 import { findUser } from "./PgUsers.ts"
 
 interface CustomerRow {
@@ -53,6 +54,7 @@ export const layer: Layer.Layer<Customers, never, SqlClient.SqlClient> = Layer.e
         const linked = yield* sql`INSERT INTO reseller_customer (reseller_id, user_id) VALUES (${resellerId}, ${userId})
           ON CONFLICT DO NOTHING RETURNING user_id`
         if (linked.length === 0) return
+        yield* recordLowBalances(resellerId, userId)
         const detail = { reseller_id: resellerId, email }
         yield* AuditLog.record({ operator, action: "customer.link", subject: userId, detail })
       })

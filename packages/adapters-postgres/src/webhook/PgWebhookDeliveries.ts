@@ -50,6 +50,10 @@ export const layer: Layer.Layer<WebhookDeliveries, never, SqlClient.SqlClient | 
       sql.literal(CLAIMED_COLUMNS)
     ]
     const within = (scope: EndpointScope) => (scope === "everyone" ? sql`true` : sql`e.reseller_id = ${scope}`)
+    // A reseller that is not active receives only its reviews. Its other deliveries wait.
+    const ownerIsActive = sql`(e.reseller_id IS NULL
+      OR EXISTS (SELECT FROM reseller r WHERE r.id = e.reseller_id AND r.status = 'active'))`
+    const isReview = sql`EXISTS (SELECT FROM webhook_event v WHERE v.id = d.event_id AND v.type = 'reseller.reviewed')`
     const { position, below, newestFirst } = yield* listSql("d.created_at", "d.id")
 
     const find = (scope: EndpointScope, id: WebhookDeliveryId) =>
@@ -75,7 +79,7 @@ export const layer: Layer.Layer<WebhookDeliveries, never, SqlClient.SqlClient | 
         Effect.map(
           sql<ClaimedRow>`
             WITH endpoint AS (
-              SELECT e.id, e.enabled, e.reseller_id, coalesce(running.attempts, 0) AS attempts,
+              SELECT e.id, e.enabled, e.reseller_id, ${ownerIsActive} AS is_active, coalesce(running.attempts, 0) AS attempts,
                 sum(running.attempts) OVER (PARTITION BY e.reseller_id) AS attempts_of_owner
               FROM webhook_endpoint e
                 LEFT JOIN unnest(${arrayOf([...running.keys()])}::uuid[], ${arrayOf([...running.values()])}::int[])
@@ -87,6 +91,7 @@ export const layer: Layer.Layer<WebhookDeliveries, never, SqlClient.SqlClient | 
                 FROM endpoint e CROSS JOIN LATERAL (
                   SELECT d.id, d.next_attempt_at FROM webhook_delivery d
                   WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.next_attempt_at <= statement_timestamp()
+                    AND (e.is_active OR ${isReview})
                   ORDER BY d.next_attempt_at LIMIT greatest(${maxPerEndpoint} - e.attempts, 0)
                   FOR UPDATE SKIP LOCKED) AS d
                 WHERE e.enabled) AS d
@@ -154,7 +159,7 @@ export const layer: Layer.Layer<WebhookDeliveries, never, SqlClient.SqlClient | 
           SELECT coalesce(extract(epoch FROM statement_timestamp() - min(d.created_at)), 0)::float8 AS oldest,
             greatest(coalesce(extract(epoch FROM statement_timestamp() - min(d.next_attempt_at)), 0), 0)::float8 AS overdue
           FROM webhook_delivery d JOIN webhook_endpoint e ON e.id = d.endpoint_id
-          WHERE d.status = 'pending' AND e.enabled`,
+          WHERE d.status = 'pending' AND e.enabled AND (${ownerIsActive} OR ${isReview})`,
         ([row]) => ({ oldestSeconds: row?.oldest ?? 0, overdueSeconds: row?.overdue ?? 0 })
       ).pipe(sqlErrorsAreDefects),
 
