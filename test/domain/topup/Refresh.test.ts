@@ -147,6 +147,20 @@ describe("a payment observation", () => {
       (decideRefresh(order, seen, now).alert !== undefined) === ["Suspicious", "Refunded"].includes(seen._tag)
   )
 
+  property(
+    "of one refunded payment alerts while another payment can still be made",
+    [order, someTime],
+    (order, now) => {
+      const { order: next, alert } = decideRefresh(order, { ...pending, alert: "refunded" }, now)
+      const { evidence, ...same } = decideRefresh(order, pending, now).order
+      return (
+        alert === "refunded" &&
+        next.evidence.remarks.includes("refunded") &&
+        JSON.stringify({ ...next, evidence }, digits) === JSON.stringify({ ...same, evidence }, digits)
+      )
+    }
+  )
+
   property("of a refund changes a pending order to failed", [order, someTime], (order, now) => {
     const seen = { _tag: "Refunded", received: undefined, reason: "chargeback" } as const
     const { order: next, alert } = decideRefresh(order, seen, now)

@@ -26,7 +26,14 @@ export type PaymentObservation = {
   readonly received: Received | undefined
   readonly evidence?: PaymentEvidence | undefined
 } & (
-  | { readonly _tag: "Pending" }
+  | {
+      readonly _tag: "Pending"
+      /**
+       * The reason why an operator must inspect the order although its payment can still be made. For example, one of
+       * several payments of the order was refunded.
+       */
+      readonly alert?: string
+    }
   /** The payment is final at the provider. It covers the amount of the order, and its reference and currency match. */
   | { readonly _tag: "Paid"; readonly paidAt: Date | undefined }
   | { readonly _tag: "Expired" }

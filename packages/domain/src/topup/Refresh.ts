@@ -11,6 +11,7 @@
  *   Refunded     pending                            failed, with an alert
  *   Refunded     every other status                 unchanged, with an alert
  *   Suspicious   any                                unchanged, with an alert
+ *   Pending, with a refund of another payment       as Pending, with an alert
  *   every other combination                         unchanged
  *
  * Every observation also updates the order's received amount and evidence.
@@ -37,12 +38,16 @@ export interface Refreshed {
 export const decideRefresh = (order: TopUpOrder, seen: PaymentObservation, now: Date): Refreshed => {
   const evidence = allOf(order.evidence, seen.evidence)
   const next = { ...order, refreshedAt: now, evidence, received: mostOf(order.received, seen.received) }
-  if (seen._tag === "Suspicious" || seen._tag === "Refunded") {
-    const remarked = allOf(evidence, { transactions: [], remarks: [seen.reason] })
-    const move = seen._tag === "Refunded" ? movedBy(order, seen, now) : {}
-    return { order: { ...next, evidence: remarked, ...move }, alert: seen.reason }
-  }
-  return { order: { ...next, ...movedBy(order, seen, now) }, alert: undefined }
+  const move = seen._tag === "Suspicious" ? {} : movedBy(order, seen, now)
+  const alert = alertOf(seen)
+  if (alert === undefined) return { order: { ...next, ...move }, alert }
+  const remarked = allOf(evidence, { transactions: [], remarks: [alert] })
+  return { order: { ...next, evidence: remarked, ...move }, alert }
+}
+
+const alertOf = (seen: PaymentObservation): string | undefined => {
+  if (seen._tag === "Suspicious" || seen._tag === "Refunded") return seen.reason
+  return seen._tag === "Pending" ? seen.alert : undefined
 }
 
 type Move = Partial<Pick<TopUpOrder, "status" | "paidAt">>

@@ -123,6 +123,8 @@ describe("the combined payments of an order", () => {
         const expected = tags.find((tag) => payments.some(({ _tag }) => _tag === tag))
         const together = combine(payments)
         expect(together._tag).toBe(expected)
+        const hasRefund = payments.some(({ _tag }) => _tag === "Refunded")
+        expect("alert" in together).toBe(expected === "Pending" && hasRefund)
         const paid = payments.filter(({ _tag }) => _tag === "Paid").length
         expect(together.received?.receivedUsdMicro ?? 0n).toBe(BigInt(paid) * 3n)
       })

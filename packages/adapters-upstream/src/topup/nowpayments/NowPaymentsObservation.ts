@@ -50,12 +50,16 @@ export const mismatchOf = (
 
 /**
  * Combines the observations of an order's payments. The result has the first of these tags that one of the payments
- * has: Paid, Suspicious, Pending, Refunded, Failed, Expired. Without payments, the result is Pending.
+ * has: Paid, Suspicious, Pending, Refunded, Failed, Expired. Without payments, the result is Pending. A Pending result
+ * has an alert if one of the payments was refunded: the other payments can still be made, but an operator must inspect
+ * the refund.
  */
 export const combine = (payments: ReadonlyArray<PaymentObservation>): PaymentObservation => {
-  const decisive = RANK.flatMap((tag) => payments.filter(({ _tag }) => _tag === tag))[0]
+  const decisive = RANK.flatMap((tag) => payments.filter(({ _tag }) => _tag === tag))[0] ?? { _tag: "Pending" }
+  const refund = payments.find(({ _tag }) => _tag === "Refunded")
   return {
-    ...(decisive ?? { _tag: "Pending" }),
+    ...decisive,
+    ...(decisive._tag === "Pending" && refund?._tag === "Refunded" ? { alert: refund.reason } : {}),
     received: receivedInAll(payments),
     evidence: evidenceOf(payments.flatMap(({ evidence }) => evidence?.transactions ?? []))
   }
