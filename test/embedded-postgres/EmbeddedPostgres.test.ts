@@ -4,6 +4,8 @@ import { join } from "node:path"
 import { expect, it } from "@effect/vitest"
 import { fromSocket } from "@tollgate/adapters-postgres/client/PgSettings"
 import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
+import { openHome } from "@tollgate/embedded-postgres/PostgresHome"
+import { unprivilegedUser } from "@tollgate/embedded-postgres/UnprivilegedUser"
 import { Effect, Exit, Option, Schedule, Scope } from "effect"
 import * as Pg from "pg"
 import { afterAll, beforeAll, describe } from "vitest"
@@ -193,6 +195,21 @@ describe("embedded Postgres", () => {
     })
   )
 
+  it.scopedLive("starts if the process id of its socket lock belongs to another Postgres", () =>
+    Effect.gen(function* () {
+      const other = yield* start(yield* aDirectory)
+      const directory = yield* aDirectory
+      const { release, socketDir } = yield* startUntil(directory)
+      yield* release
+      yield* until(() => !isRunning(directory) && !existsSync(socketDir))
+      mkdirSync(socketDir, { mode: 0o700 })
+      copyFileSync(join(other.socketDir, ".s.PGSQL.5432.lock"), join(socketDir, ".s.PGSQL.5432.lock"))
+      const postgres = yield* start(directory)
+      expect((yield* query(postgres.socketDir, "SELECT 1 AS n")).rows).toEqual([{ n: 1 }])
+      expect((yield* query(other.socketDir, "SELECT 2 AS n")).rows).toEqual([{ n: 2 }])
+    })
+  )
+
   it.scopedLive("gives other users no access to its socket and files", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
@@ -231,6 +248,21 @@ describe("embedded Postgres", () => {
       const { socketDir } = yield* start(join(requested, "postgres"))
       yield* query(socketDir, "SELECT 1")
       expect(existsSync(join(elsewhere(), "data", "PG_VERSION"))).toBe(true)
+    }).pipe(Effect.scoped, Effect.runPromise)
+  )
+
+  it.runIf(asRoot)("uses one directory elsewhere for concurrent starts", () =>
+    Effect.gen(function* () {
+      const requested = join(yield* anEmptyDirectory, "requested")
+      mkdirSync(requested, { mode: 0o700 })
+      const user = yield* unprivilegedUser
+      const homes = yield* Effect.all(
+        Array.from({ length: 30 }, () => openHome(join(requested, "postgres"), user)),
+        { concurrency: "unbounded" }
+      )
+      const directories = [...new Set(homes.map((home) => home.directory))]
+      expect(directories).toEqual([readFileSync(join(requested, "postgres", "moved-to"), "utf8").trim()])
+      for (const directory of directories) rmSync(directory, { recursive: true, force: true })
     }).pipe(Effect.scoped, Effect.runPromise)
   )
 })

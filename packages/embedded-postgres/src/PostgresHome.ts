@@ -11,7 +11,7 @@
  * developer removes the requested directory, the next start creates a new cluster.
  */
 import { createHash, randomUUID } from "node:crypto"
-import { mkdir, readFile, realpath, writeFile } from "node:fs/promises"
+import { link, mkdir, readFile, realpath, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import * as Effect from "effect/Effect"
@@ -61,11 +61,18 @@ const movedTo = (wanted: string) =>
     step(`cannot use ${wanted}`, async () => {
       const pointer = join(wanted, "moved-to")
       await mkdir(wanted, { recursive: true })
-      const read = () => readFile(pointer, "utf8").then((text) => text.trim())
-      // If two processes start concurrently, one process writes the file `moved-to`, and both read it.
-      await writeFile(pointer, `${join(home, `data-${randomUUID()}`)}\n`, { flag: "wx" }).catch((cause) => {
-        if (cause.code !== "EEXIST") throw cause
-      })
-      return read()
+      const id = randomUUID()
+      const draft = `${pointer}-${id}`
+      await writeFile(draft, `${join(home, `data-${id}`)}\n`)
+      // If several processes start concurrently, one process creates the file `moved-to`, and all read it. A link
+      // creates the file together with its content, so no process reads an empty file.
+      await link(draft, pointer)
+        .catch((cause) => {
+          if (cause.code !== "EEXIST") throw cause
+        })
+        .finally(() => rm(draft, { force: true }))
+      const directory = (await readFile(pointer, "utf8")).trim()
+      if (directory === "") throw new Error(`${pointer} is empty; remove this file, and start again`)
+      return directory
     })
   )

@@ -54,9 +54,10 @@ export const stopPredecessor = (home: PostgresHome): Effect.Effect<void, Cluster
   Effect.gen(function* () {
     const pidFile = join(home.dataDir, "postmaster.pid")
     const socketLock = join(home.socketDir, ".s.PGSQL.5432.lock")
-    const { pid, hasWatchdog } = yield* step(`cannot read ${home.directory}`, async () => ({
+    const { pid, socketPid, hasWatchdog } = yield* step(`cannot read ${home.directory}`, async () => ({
       pid: await firstLineOf(pidFile),
-      // A launch creates its lifeline before it starts Postgres. Because the process id is read first, the check of the
+      socketPid: await firstLineOf(socketLock),
+      // A launch creates its lifeline before it starts Postgres. Because the process ids are read first, the check of the
       // lifeline finds the watchdog of a Postgres that another process is just starting. The lifeline has the name
       // `lifeline-<launch id>` until Postgres is ready, and then the name `lifeline`.
       hasWatchdog:
@@ -71,10 +72,21 @@ export const stopPredecessor = (home: PostgresHome): Effect.Effect<void, Cluster
       })
       return yield* new ClusterInUse()
     }
-    // After a reboot, the process id in a file may belong to another program. Postgres would then refuse to start.
-    yield* step(`cannot clear ${home.directory}`, async () => {
-      for (const file of [pidFile, socketLock]) if (isAlive(await firstLineOf(file))) await rm(file, { force: true })
-    }).pipe(Effect.when(() => isAlive(pid)))
+    yield* removeStale(home.dataDir, pidFile, pid)
+    yield* removeStale(home.dataDir, socketLock, socketPid)
+  })
+
+/**
+ * Removes a file of a Postgres that has exited, if its process id now belongs to another program, for example after a
+ * reboot. Postgres would otherwise refuse to start. Keeps the file if it has another process id than before, because then
+ * a Postgres that is just starting has written it.
+ */
+const removeStale = (dataDir: string, file: string, pid: number): Effect.Effect<void, EmbeddedPostgresFailed> =>
+  Effect.gen(function* () {
+    if (!isAlive(pid) || (yield* isPostgresOf(dataDir, pid))) return
+    yield* step(`cannot remove ${file}`, async () => {
+      if ((await firstLineOf(file)) === pid) await rm(file, { force: true })
+    })
   })
 
 /** Sends SIGINT. The process may have exited meanwhile. */
@@ -106,7 +118,7 @@ const isAlive = (pid: number): boolean => {
  * Returns true if the process is a Postgres that uses this cluster. After a reboot or a crash, the process id can belong
  * to another program, or to the Postgres of another cluster, which must not be stopped.
  *
- * The working directory of a Postgres is its cluster. If the operating system does not show this directory, the command
+ * The working directory of a Postgres is its cluster, also after the cluster was deleted. If the operating system does not show this directory, the command
  * line decides, which contains the cluster of every Postgres that `EmbeddedPostgres.start` has started.
  */
 const isPostgresOf = (dataDir: string, pid: number): Effect.Effect<boolean, EmbeddedPostgresFailed> =>
@@ -114,7 +126,10 @@ const isPostgresOf = (dataDir: string, pid: number): Effect.Effect<boolean, Embe
     try {
       if (!isAlive(pid) || !(await shownBy(pid, "comm")).includes("postgres")) return false
       const directory = await readlink(`/proc/${pid}/cwd`).catch(() => undefined)
-      if (directory !== undefined) return directory === (await realpath(dataDir))
+      if (directory !== undefined) {
+        const own = await realpath(dataDir).catch(() => dataDir)
+        return directory === own || directory === `${own} (deleted)`
+      }
       return ` ${await shownBy(pid, "command")} `.includes(` -D ${dataDir} `)
     } catch (error) {
       if (isAlive(pid)) throw error
