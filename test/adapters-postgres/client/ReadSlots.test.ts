@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as ReadSlots from "@tollgate/adapters-postgres/client/ReadSlots"
-import { Deferred, Effect, Either, Fiber } from "effect"
+import { Deferred, Effect, Either, Fiber, Scheduler } from "effect"
 
 describe("read slots", () => {
   it.effect("refuse reads beyond a limit per caller and in total", () =>
@@ -26,6 +26,24 @@ describe("read slots", () => {
       yield* Fiber.joinAll(fibers)
       expect(most).toBe(2)
       expect([yield* refused("a"), yield* refused("c")]).toEqual([false, false])
+    })
+  )
+
+  it.effect("are free again after a read is interrupted at any step", () =>
+    Effect.gen(function* () {
+      const { run } = ReadSlots.make({ running: 1, total: 1, perCaller: 1 })
+      for (let last = 1; last <= 60; last++) {
+        let steps = 0
+        // After its last step, the fiber lets other fibers run, and is interrupted.
+        const scheduler: Scheduler.Scheduler = {
+          shouldYield: () => (++steps === last ? 0 : false),
+          scheduleTask: (task, priority) => Scheduler.defaultScheduler.scheduleTask(task, priority)
+        }
+        const reading = yield* Effect.fork(Effect.withScheduler(run("a", Effect.never), scheduler))
+        yield* Effect.yieldNow()
+        yield* Fiber.interrupt(reading)
+        expect(yield* Effect.either(run("a", Effect.succeed("read"))), `step ${last}`).toEqual(Either.right("read"))
+      }
     })
   )
 })

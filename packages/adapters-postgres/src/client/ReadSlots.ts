@@ -22,11 +22,12 @@ export const make = ({ running, ...limits }: ReadSlotsOptions): ReadSlots => {
   const limit = new CallerLimit(limits)
   return {
     run: <A, E, R>(caller: string, read: Effect.Effect<A, E, R>) =>
-      Effect.suspend((): Effect.Effect<A, E | Overloaded, R> => {
+      // An interruption between `begin` and `ensuring` would leave the read counted for ever.
+      Effect.uninterruptibleMask((restore): Effect.Effect<A, E | Overloaded, R> => {
         if (limit.isReachedBy(caller)) return Effect.fail(new Overloaded({ retryAfterSeconds: 1 }))
         limit.begin(caller)
         return Effect.ensuring(
-          slots.withPermit(read),
+          restore(slots.withPermit(read)),
           Effect.sync(() => limit.end(caller))
         )
       })
