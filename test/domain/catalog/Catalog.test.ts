@@ -41,6 +41,14 @@ const catalogOf = (json: unknown): Catalog => {
 }
 
 describe("a catalog file", () => {
+  it("can contain two routes whose names differ only in the place of a separator", () => {
+    const routes = [
+      { provider: "a", upstream_model: "b / m" },
+      { provider: "a / b", upstream_model: "m" }
+    ]
+    expect(issuesOf(file([model("x", { routes })], [provider("a"), provider("a / b")]))).toEqual([])
+  })
+
   it("has default values for absent members", () => {
     const { providers, models } = Either.getOrThrow(parseCatalogFile(file([model("x")])))
     expect(providers[0]).toMatchObject({ baseUrl: "https://api.example.com/v1", auth: "bearer", maxConcurrency: 512 })
@@ -63,6 +71,11 @@ describe("a catalog file", () => {
       'no provider "b"'
     ],
     ["two models with one name", file([model("x"), model("x")]), "duplicate name"],
+    [
+      "a route twice",
+      file([model("x", { routes: [1, 2].map((priority) => ({ provider: "a", upstream_model: "m", priority })) })]),
+      "duplicate route a / m"
+    ],
     [
       "unencrypted http to another machine",
       file([], [provider("a", { base_url: "http://api.example.com" })]),

@@ -39,6 +39,10 @@ describe("a change of limits", () => {
     expect(after).toEqual({ ...before, requestsPerMinute: undefined })
   })
 
+  it("can name a model with 200 characters outside the basic plane", () => {
+    expect(issuesOf({ models: ["😀".repeat(200)] })).toEqual([])
+  })
+
   it("replaces all limits for an operator", () => {
     const before = { ...noLimits, spendPerDay: UsdMicro(5_000_000n), requestsPerMinute: 60, models: ["a"] }
     const requested = Either.getOrThrow(change({ requests_per_minute: 30, models: null }))
@@ -54,7 +58,8 @@ describe("a change of limits", () => {
     [{ expires_at: "2027-02-30T17:00:00Z" }, "expires_at: a time such as 2027-01-31T17:00:00Z"],
     [{ expires_at: "2027-01-31T24:00:00Z" }, "expires_at: a time such as 2027-01-31T17:00:00Z"],
     [{ expires_at: "2027-01-31T99:00:00Z" }, "expires_at: a time such as 2027-01-31T17:00:00Z"],
-    [{ models: [] }, "models: 1 to 100 public names of models"]
+    [{ models: [] }, "models: 1 to 100 public names of models"],
+    [{ models: ["😀".repeat(201)] }, "models.0: the public name of a model"]
   ])("refuses %j", (input, issue) => {
     expect(issuesOf(input)).toEqual([issue])
   })

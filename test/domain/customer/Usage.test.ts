@@ -78,6 +78,11 @@ describe("a usage page", () => {
     })
   })
 
+  it("can be limited to a model whose name has 200 characters outside the basic plane", () => {
+    expect(pathsOf({ model: "😀".repeat(200) })).toEqual([])
+    expect(pathsOf({ model: "😀".repeat(201) })).toEqual(["model"])
+  })
+
   it.each(["", "a\0b", "x".repeat(201)])("is refused for the model %j", (model) => {
     expect(pathsOf({ model })).toEqual(["model"])
     expect(Either.isLeft(readUsageDays({ model }, new Date(0)))).toBe(true)

@@ -181,8 +181,10 @@ const contradictions = (file: File): ReadonlyArray<string> => {
     for (const provider of new Set(model.routes.map((route) => route.provider))) {
       if (!providers.has(provider)) issues.push(`${at}: no provider "${provider}" in this file`)
     }
-    for (const key of repeated(model.routes.map((route) => `${route.provider} / ${route.upstream_model}`))) {
-      issues.push(`${at}: duplicate route ${key}`)
+    // The JSON text of both names is unambiguous, because a name can contain every separator.
+    for (const key of repeated(model.routes.map((route) => JSON.stringify([route.provider, route.upstream_model])))) {
+      const [provider, upstreamModel]: ReadonlyArray<string> = JSON.parse(key)
+      issues.push(`${at}: duplicate route ${provider} / ${upstreamModel}`)
     }
     for (const cents of repeated(model.tiers.map((tier) => String(tier.tier_usd_cents)))) {
       issues.push(`${at}: two tiers with the price ${cents} cents`)

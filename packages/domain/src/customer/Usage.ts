@@ -9,6 +9,7 @@ import type { Tokens } from "../money/Tokens.ts"
 import { toExactUsdMicro, type UsdPico } from "../money/UsdPico.ts"
 import { type CursorPage, type CursorQuery, type Position, readCursorPage } from "../validation/Cursor.ts"
 import { type DayRange, type DaysQuery, readDayRange, readTimeRange, type TimeRange } from "../validation/Days.ts"
+import { isPublicName } from "../validation/Text.ts"
 import { type FieldIssue, ValidationFailed } from "../validation/Validation.ts"
 import { UserId } from "./User.ts"
 
@@ -60,14 +61,10 @@ export interface UsageDay {
 /** Returns the exact cost in micro-USD as a decimal string: `"0.5"`, `"1234.25"`. */
 export const displayCostUsdMicroOf = ({ costPico }: Pick<UsageItem, "costPico">): string => toExactUsdMicro(costPico)
 
-const MAX_MODEL_LENGTH = 200
-
 const isUserId = Schema.is(UserId)
 
 const filterIssues = ({ model, customer }: UsageFilterQuery): ReadonlyArray<FieldIssue> => [
-  ...(model !== undefined && (model === "" || model.length > MAX_MODEL_LENGTH || model.includes("\0"))
-    ? [{ path: "model", message: "the public name of a model" }]
-    : []),
+  ...(model !== undefined && !isPublicName(model) ? [{ path: "model", message: "the public name of a model" }] : []),
   ...(customer !== undefined && !isUserId(customer) ? [{ path: "customer", message: "a UUID" }] : [])
 ]
 

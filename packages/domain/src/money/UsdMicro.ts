@@ -3,7 +3,6 @@
  * (docs/reference/reseller.md#res-5).
  */
 import * as Brand from "effect/Brand"
-import * as Schema from "effect/Schema"
 import { UsdPico } from "./UsdPico.ts"
 
 export type UsdMicro = bigint & Brand.Brand<"UsdMicro">
@@ -11,9 +10,6 @@ export const UsdMicro = Brand.refined<UsdMicro>(
   (n) => n >= 0n,
   (n) => Brand.error(`a micro-USD amount must not be negative, got ${n}`)
 )
-
-/** The schema of amounts that are sent as strings of decimal digits (docs/reference/README.md#a4). */
-export const UsdMicroFromDigits = Schema.BigInt.pipe(Schema.fromBrand(UsdMicro))
 
 /** Returns the same amount in pico-USD, exactly. */
 export const toUsdPico = (amount: UsdMicro): UsdPico => UsdPico(amount * 1_000_000n)
