@@ -37,6 +37,7 @@ describe("an event stream", () => {
     ["returned if its JSON is complete", 'data: {"a":1}', data('{"a":1}')],
     ["returned if only the blank line is missing", 'data: {"a":1}\n', data('{"a":1}')],
     ["returned if it contains the end mark", "data: [DONE]", data("[DONE]")],
+    ["returned if it is the whole body after a byte order mark", '\ufeffdata: {"a":1}', data('{"a":1}')],
     ["dropped if its JSON is incomplete", 'data: {"a":{"b":1}', []],
     ["dropped if the end mark is incomplete", "data: [DON", []],
     ["dropped if the field name is incomplete", "data: a\n\nda", data("a")]

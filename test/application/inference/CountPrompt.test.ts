@@ -3,6 +3,7 @@ import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
 import { countPrompt, type ProviderCount } from "@tollgate/application/inference/CountPrompt"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
+import { ModelNotFound } from "@tollgate/domain/inference/InferenceErrors"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import { Effect, Fiber, Layer, Option, TestClock } from "effect"
 import { expect } from "vitest"
@@ -54,6 +55,21 @@ it.effect(
       expect(yield* counting(providerCount)).toBe(42n)
       expect(called).toEqual(["provider-0", "provider-2"])
     })
+)
+
+it.effect("countPrompt refuses a model that the protocol cannot call", () =>
+  Effect.gen(function* () {
+    const unasked: ProviderCount = () => Effect.dieMessage("a provider was asked")
+    for (const kind of ["image", "embedding"] as const) {
+      const catalog = catalogOf({ protocols: ["messages", "images", "embeddings"] })
+      const models = new Map([...catalog.models].map(([name, model]) => [name, { ...model, kind }]))
+      const refused = countPrompt("messages", request, unasked).pipe(
+        Effect.provideService(CurrentCatalog, { get: () => ({ ...catalog, models }) }),
+        Effect.provide(ports)
+      )
+      expect(yield* Effect.flip(refused), kind).toEqual(new ModelNotFound({ model: "m" }))
+    }
+  })
 )
 
 it.effect("countPrompt counts the tokens locally if no provider returns a count in time", () =>

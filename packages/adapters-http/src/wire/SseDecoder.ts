@@ -63,10 +63,9 @@ export class SseDecoder {
   /** Ends the body. Returns the last event if its data is complete but its blank line is missing. */
   end(): ReadonlyArray<SseEvent> {
     const events: Array<SseEvent> = []
-    for (const line of this.#takeCarried()
-      .toString()
-      .split(/\r\n?|\n/))
-      this.#line(line, events)
+    const text = this.#takeCarried().toString()
+    const hasMark = !this.#started && text.charCodeAt(0) === BYTE_ORDER_MARK
+    for (const line of (hasMark ? text.slice(1) : text).split(/\r\n?|\n/)) this.#line(line, events)
     this.#line("", events)
     return events.filter(({ data }) => isComplete(data))
   }

@@ -1,16 +1,18 @@
 /** The last events of a responses stream that fails must continue the events that the client has received. */
+
+import type { PlanAccount } from "@tollgate/domain/ledger/Account"
 import { afterEach, expect, it } from "vitest"
 import { aProvider } from "../../../support/upstream/Candidates.ts"
 import { created as createdEvent, numbered, opening, textDelta } from "../../../support/upstream/ResponsesWire.ts"
 import { FakeUpstreams } from "../relay/FakeUpstreams.ts"
-import { catalogOf, closeGateways, eventually, KEY, noResources, startGateway } from "../relay/TestGateway.ts"
+import { catalogOf, closeGateways, eventually, KEY, noResources, planOf, startGateway } from "../relay/TestGateway.ts"
 import { eventsOf, typesOf } from "./TranslatedStream.ts"
 
 afterEach(async () => {
   expect(await closeGateways()).toEqual(noResources())
 })
 
-const start = async (options: object = {}) => {
+const start = async (options: object = {}, plan?: PlanAccount) => {
   const upstreams = new FakeUpstreams()
   const { timeouts } = aProvider()
   const gateway = await startGateway({
@@ -18,6 +20,7 @@ const start = async (options: object = {}) => {
     upstreams: upstreams.layer,
     ...options
   })
+  if (plan !== undefined) gateway.journal.plan = plan
   const response = fetch(`${gateway.url}/v1/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
@@ -59,6 +62,18 @@ it("a responses stream that is open when the drain ends gets error events", asyn
   })
   expect(events.at(-1)).toMatchObject({ type: "error", code: "overloaded", sequence_number: 6 })
   expect(gateway.journal.settled[0]).toMatchObject({ ending: "client_gone", charge: { charged: { output: 5n } } })
+})
+
+it("a responses stream that is cut while a delta is held back has no gap in its sequence numbers", async () => {
+  const { upstream, response } = await start({}, planOf(3_000n))
+  upstream.stream()
+  const deltas = Array.from({ length: 60 }, () => textDelta("x".repeat(100)))
+  for (const event of numbered(...opening(), ...deltas)) upstream.event(event)
+  const { body } = await response
+  const events = eventsOf(await new Response(body).text())
+  expect(events.length).toBeLessThan(60)
+  expect(events.at(-1)).toMatchObject({ type: "error", code: "insufficient_balance" })
+  expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, place) => place))
 })
 
 it("a responses stream ends with response.failed and error after an exception in the gateway", async () => {

@@ -51,7 +51,7 @@ export const translatedStream = (bytes: string | Buffer): TranslatedStream => {
   each(decoder.end())
   add(translator.close())
   if (end === undefined) throw new Error("the stream did not end")
-  const text = end === "complete" ? before : before + translator.fail?.(end, REQUEST_ID)
+  const text = end === "complete" ? before : before + translator.fail?.(end, REQUEST_ID, false)
   return { text, before, events: eventsOf(text), content, usage, end: end === "complete" ? end : end._tag }
 }
 

@@ -40,9 +40,10 @@ export interface StreamTranslator {
   readonly close: () => Translation
   /**
    * Returns the frames that end this stream with an error. A protocol declares this function only if its error frames
-   * depend on the frames that were sent before.
+   * depend on the frames that were sent before. `isLastUnsent` is true if the frames of the last translated event were
+   * not sent.
    */
-  readonly fail?: (error: RelayError, requestId: string) => string
+  readonly fail?: (error: RelayError, requestId: string, isLastUnsent: boolean) => string
 }
 
 /** A whole response (not a stream) that was rewritten for the client. */

@@ -77,7 +77,8 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
 
   errorFrames(error: RelayError): string {
     const { requestId } = this.target
-    return this.#translator.fail?.(error, requestId) ?? this.#stream.errorFrames(error, requestId)
+    const isLastUnsent = this.#heldBack !== undefined
+    return this.#translator.fail?.(error, requestId, isLastUnsent) ?? this.#stream.errorFrames(error, requestId)
   }
 
   protected phaseAfter(head: UpstreamHead): "streaming" | "collecting" {

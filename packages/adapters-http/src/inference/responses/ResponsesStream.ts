@@ -23,13 +23,20 @@ const COMPLETE: ReadonlySet<string> = new Set(["response.completed", "response.i
 
 const noOutput: Translation = { frames: "", content: "", usage: undefined, end: undefined }
 
+/** The part of the stream that was translated for the client. */
+interface Translated {
+  /** The first response object, without its instructions, tools and output, which can be long. */
+  readonly response: JsonObject | undefined
+  /** The sequence number of the last event; -1 before the first event. */
+  readonly number: number
+  readonly started: boolean
+}
+
 export class ResponsesStream implements StreamTranslator {
   readonly #context: ResponseContext
-  /** The first response object that was sent, without its instructions, tools and output, which can be long. */
-  #response: JsonObject | undefined
-  /** The sequence number of the last event that was sent; -1 before the first event. */
-  #number = -1
-  #started = false
+  #translated: Translated = { response: undefined, number: -1, started: false }
+  /** The part before the last event. The last event may be held back, and is then not sent if the stream fails. */
+  #translatedBefore = this.#translated
   #hasContent = false
   #ended = false
   #fault: string | undefined
@@ -40,6 +47,7 @@ export class ResponsesStream implements StreamTranslator {
 
   translate({ event: name, data }: SseEvent): Translation {
     if (this.#ended || data === "" || data.startsWith("[DONE]")) return noOutput
+    this.#translatedBefore = this.#translated
     try {
       const given = asObject(JSON.parse(data))
       return given === undefined ? this.#fail(unreadable()) : this.#event(given, name, data)
@@ -52,9 +60,9 @@ export class ResponsesStream implements StreamTranslator {
     return this.#ended ? noOutput : this.#fail(new UpstreamFailed({ cause: "the stream ended early" }))
   }
 
-  fail(error: RelayError, requestId: string): string {
-    const response = this.#response ?? startedResponse(this.#context)
-    const sent = { response, started: this.#started, nextNumber: this.#number + 1 }
+  fail(error: RelayError, requestId: string, isLastUnsent: boolean): string {
+    const { number, response, started } = isLastUnsent ? this.#translatedBefore : this.#translated
+    const sent = { response: response ?? startedResponse(this.#context), started, nextNumber: number + 1 }
     return failureFrames(sent, error, requestId, this.#fault)
   }
 
@@ -71,7 +79,7 @@ export class ResponsesStream implements StreamTranslator {
     const redacted = this.#redacted(event)
     const frames = redacted === given ? frameWith(type, data) : frameOf({ ...redacted, type })
     if (!COMPLETE.has(type)) {
-      this.#recordSent(redacted)
+      this.#record(redacted)
       return { frames, content: this.#recordContent(contentOfEvent(redacted)), usage, end: undefined }
     }
     const response = asObject(redacted.response)
@@ -98,12 +106,15 @@ export class ResponsesStream implements StreamTranslator {
     return part === event.part ? redacted : { ...redacted, part }
   }
 
-  #recordSent(event: JsonObject): void {
+  #record(event: JsonObject): void {
     const { sequence_number: number } = event
-    this.#number = Number.isInteger(number) ? (number as number) : this.#number + 1
-    this.#started = true
+    const before = this.#translated
     const response = asObject(event.response)
-    if (response !== undefined) this.#response ??= { ...response, instructions: null, tools: [], output: [] }
+    this.#translated = {
+      number: Number.isInteger(number) ? (number as number) : before.number + 1,
+      started: true,
+      response: before.response ?? (response && { ...response, instructions: null, tools: [], output: [] })
+    }
   }
 
   #fail(end: ResponseFailure, usage?: Translation["usage"]): Translation {
