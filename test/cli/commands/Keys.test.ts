@@ -143,6 +143,17 @@ describe("tollgate keys", () => {
       })
     )
 
+    it.effect("creates no key that has already expired", () =>
+      Effect.gen(function* () {
+        yield* tollgate("users", "create", "ada@expired.example")
+        const create = ["keys", "create", "--user", "ada@expired.example", "--name", "key"]
+        const refused = yield* tollgate(...create, "--expires-at", "2026-01-31T17:00:00Z")
+        expect(refused).toMatchObject({ code: 2, stdout: "" })
+        expect(refused.stderr).toContain("--expires-at: this time has passed")
+        expect((yield* tollgate("keys", "list", "--user", "ada@expired.example", "--json")).stdout).toBe("[]\n")
+      })
+    )
+
     it.effect("refuses invalid limits and unknown models", () =>
       Effect.gen(function* () {
         yield* tollgate("users", "create", "edsger@example.com")

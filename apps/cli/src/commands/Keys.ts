@@ -14,10 +14,12 @@ import { type ApiKey, ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import { changeLimits, isUnlimited, noLimits } from "@tollgate/domain/customer/KeyLimits"
 import type { Email } from "@tollgate/domain/validation/Email"
 import { Name } from "@tollgate/domain/validation/Text"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import { CommandFailed } from "../exit/CommandFailed.ts"
 import { requireKeyPepper, Settings } from "../runtime/Settings.ts"
 import type { Report } from "../terminal/Output.ts"
 import { timestamp } from "../terminal/Output.ts"
@@ -29,6 +31,11 @@ import { argument, limit, oneOwner, operatorFor, option, reason, resellerOption,
 
 const name = option("name", "NAME", Name, "The key's name.")
 const KeyId = ApiKeyId.annotations({ message: () => "the UUID of an API key" })
+const expired = new CommandFailed({
+  exit: "usage",
+  code: "usage",
+  message: "--expires-at: this time has passed, so the new key would already be expired; expected a later time, or none"
+})
 const keyId = argument("key-id", KeyId, "The key's id, as shown by: tollgate keys list")
 
 const create = reportCommand(
@@ -39,6 +46,9 @@ const create = reportCommand(
     Effect.gen(function* () {
       yield* requireKeyPepper
       const requested = changeLimits(noLimits, yield* limitsChange(limits))
+      if (requested.expiresAt !== undefined && requested.expiresAt.getTime() <= (yield* Clock.currentTimeMillis)) {
+        return yield* expired
+      }
       // This step can fail, so it runs before the key is created: the secret is shown only once and must not be lost.
       const tryItWith = yield* firstRequest
       const operator = yield* operatorFor("keys create", reason)
