@@ -57,8 +57,8 @@ export const stopPredecessor = (home: PostgresHome): Effect.Effect<void, Cluster
     const { pid, socketPid, hasWatchdog } = yield* step(`cannot read ${home.directory}`, async () => ({
       pid: await firstLineOf(pidFile),
       socketPid: await firstLineOf(socketLock),
-      // A launch creates its lifeline before it starts Postgres. Because the process ids are read first, the check of the
-      // lifeline finds the watchdog of a Postgres that another process is just starting. The lifeline has the name
+      // A launch creates its lifeline before it starts Postgres. Because the process ids are read first, the check of
+      // the lifeline finds the watchdog of a Postgres that another process is just starting. The lifeline has the name
       // `lifeline-<launch id>` until Postgres is ready, and then the name `lifeline`.
       hasWatchdog:
         (await readdir(home.directory)).some(
@@ -78,8 +78,8 @@ export const stopPredecessor = (home: PostgresHome): Effect.Effect<void, Cluster
 
 /**
  * Removes a file of a Postgres that has exited, if its process id now belongs to another program, for example after a
- * reboot. Postgres would otherwise refuse to start. Keeps the file if it has another process id than before, because then
- * a Postgres that is just starting has written it.
+ * reboot. Postgres would otherwise refuse to start. Keeps the file if it has another process id than before, because
+ * then a Postgres that is just starting has written it.
  */
 const removeStale = (dataDir: string, file: string, pid: number): Effect.Effect<void, EmbeddedPostgresFailed> =>
   Effect.gen(function* () {
@@ -118,8 +118,9 @@ const isAlive = (pid: number): boolean => {
  * Returns true if the process is a Postgres that uses this cluster. After a reboot or a crash, the process id can belong
  * to another program, or to the Postgres of another cluster, which must not be stopped.
  *
- * The working directory of a Postgres is its cluster, also after the cluster was deleted. If the operating system does not show this directory, the command
- * line decides, which contains the cluster of every Postgres that `EmbeddedPostgres.start` has started.
+ * The working directory of a Postgres is its cluster, also after the cluster was deleted. If the operating system does
+ * not show this directory, the command line decides, which contains the cluster of every Postgres that
+ * `EmbeddedPostgres.start` has started.
  */
 const isPostgresOf = (dataDir: string, pid: number): Effect.Effect<boolean, EmbeddedPostgresFailed> =>
   step(`cannot find out whether the process ${pid} is the Postgres of ${dataDir}`, async () => {

@@ -115,8 +115,8 @@ const MICRO = (amount: string, measure = "fallen.measure") =>
 const TOKENS = (amount: string) => `CASE WHEN fallen.measure = 'plan' THEN ${amount} END::text`
 
 /**
- * Two kinds of low balances are recorded here without an event, because they have not fallen: balances that are low when
- * the endpoint begins to watch, and balances of accounts whose credits have never reached the threshold.
+ * Two kinds of low balances are recorded here without an event, because they have not fallen: balances that are low
+ * when the endpoint begins to watch, and balances of accounts whose credits have never reached the threshold.
  */
 const WRITE_FALLEN = `
   WITH watching AS MATERIALIZED (${WATCHING}),

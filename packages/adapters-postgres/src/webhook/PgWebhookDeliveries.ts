@@ -79,7 +79,8 @@ export const layer: Layer.Layer<WebhookDeliveries, never, SqlClient.SqlClient | 
         Effect.map(
           sql<ClaimedRow>`
             WITH endpoint AS (
-              SELECT e.id, e.enabled, e.reseller_id, ${ownerIsActive} AS is_active, coalesce(running.attempts, 0) AS attempts,
+              SELECT e.id, e.enabled, e.reseller_id, ${ownerIsActive} AS is_active,
+                coalesce(running.attempts, 0) AS attempts,
                 sum(running.attempts) OVER (PARTITION BY e.reseller_id) AS attempts_of_owner
               FROM webhook_endpoint e
                 LEFT JOIN unnest(${arrayOf([...running.keys()])}::uuid[], ${arrayOf([...running.values()])}::int[])

@@ -1,6 +1,6 @@
 /**
- * Decides an operator's credit to a pay-as-you-go balance. A credit is booked once for each operation id. All credits of
- * a customer together have a maximum.
+ * Decides an operator's credit to a pay-as-you-go balance. A credit is booked once for each operation id. All credits
+ * of a customer together have a maximum.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"

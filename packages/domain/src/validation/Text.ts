@@ -30,7 +30,7 @@ export const oneLine: Condition = (text) => !/\p{Cc}/u.test(text) || "one line, 
 export const shortened = (text: string, maxLength: number): string =>
   text.length > maxLength ? `${text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, "")}...` : text
 
-/** Returns whether a text can be the public name of a model: 1 to 200 characters. Postgres cannot store NUL characters. */
+/** Returns whether a text can be the public name of a model: 1 to 200 characters without a NUL character. */
 export const isPublicName = (text: string): boolean =>
   charactersWithin(1, 200)(text) === true && !text.includes("\u0000")
 
