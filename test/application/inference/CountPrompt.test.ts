@@ -62,7 +62,7 @@ it.effect("countPrompt refuses a model that the protocol cannot call", () =>
     const unasked: ProviderCount = () => Effect.dieMessage("a provider was asked")
     for (const kind of ["image", "embedding"] as const) {
       const catalog = catalogOf({ protocols: ["messages", "images", "embeddings"] })
-      const models = new Map([...catalog.models].map(([name, model]) => [name, { ...model, kind }]))
+      const models = new Map(Array.from(catalog.models, ([name, model]) => [name, { ...model, kind }] as const))
       const refused = countPrompt("messages", request, unasked).pipe(
         Effect.provideService(CurrentCatalog, { get: () => ({ ...catalog, models }) }),
         Effect.provide(ports)
