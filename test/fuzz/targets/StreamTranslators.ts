@@ -91,7 +91,11 @@ export const clientStream = (subject: StreamSubject, pieces: ReadonlyArray<Buffe
   apply(translator.close())
   must(end !== undefined, "the translator does not end the stream")
   if (end === "complete") return { text, content, isComplete: true }
-  return { text: text + (translator.fail?.(end, REQUEST_ID) ?? subject.errorFrames(end)), content, isComplete: false }
+  return {
+    text: text + (translator.fail?.(end, REQUEST_ID, false) ?? subject.errorFrames(end)),
+    content,
+    isComplete: false
+  }
 }
 
 interface Rules {
