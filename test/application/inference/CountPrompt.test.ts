@@ -57,7 +57,7 @@ it.effect(
     })
 )
 
-it.effect("countPrompt refuses a model that the protocol cannot call", () =>
+it.effect("countPrompt refuses a model of a kind that the protocol cannot call", () =>
   Effect.gen(function* () {
     const unasked: ProviderCount = () => Effect.dieMessage("a provider was asked")
     for (const kind of ["image", "embedding"] as const) {

@@ -151,12 +151,13 @@ describe("a payment observation", () => {
     "of one refunded payment alerts while another payment can still be made",
     [order, someTime],
     (order, now) => {
-      const { order: next, alert } = decideRefresh(order, { ...pending, alert: "refunded" }, now)
-      const { evidence, ...same } = decideRefresh(order, pending, now).order
+      const { alert, order: next } = decideRefresh(order, { ...pending, alert: "refunded" }, now)
+      const { order: same } = decideRefresh(order, pending, now)
+      const withoutEvidence = (order: TopUpOrder) => JSON.stringify({ ...order, evidence: undefined }, digits)
       return (
         alert === "refunded" &&
         next.evidence.remarks.includes("refunded") &&
-        JSON.stringify({ ...next, evidence }, digits) === JSON.stringify({ ...same, evidence }, digits)
+        withoutEvidence(next) === withoutEvidence(same)
       )
     }
   )

@@ -13,7 +13,7 @@ import * as Layer from "effect/Layer"
 import { nextUuidV7 } from "../client/SqlValues.ts"
 import { sqlErrorsAreDefects, transact } from "../client/Transact.ts"
 import * as AuditLog from "../operations/AuditLog.ts"
-import { recordLowBalances } from "../webhook/PgBalanceWatch.ts"
+import { recordLowBalances } from "./LowBalances.ts"
 import { findUser } from "./PgUsers.ts"
 
 interface CustomerRow {

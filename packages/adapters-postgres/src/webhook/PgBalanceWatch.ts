@@ -7,18 +7,16 @@
  * that has reached its threshold again from the table. A round reads the balances and this table in one snapshot, and
  * writes the events and this table in one transaction. Therefore no event is lost or written twice. A balance that
  * falls and rises between two rounds has no event. The transaction that links a customer to a reseller adds the
- * customer's low balances to this table (`recordLowBalances`).
+ * customer's low balances to this table (`../customer/LowBalances.ts`).
  */
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { SqlError } from "@effect/sql/SqlError"
 import { BalanceWatch } from "@tollgate/application/webhook/WebhookDeliveries"
-import type { UserId } from "@tollgate/domain/customer/User"
-import type { ResellerId } from "@tollgate/domain/reseller/Reseller"
 import { RETRY_HOURS } from "@tollgate/domain/webhook/WebhookDelivery"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { transact } from "../client/Transact.ts"
+import { REMAINING, THRESHOLDS } from "../customer/LowBalances.ts"
 
 export const layer: Layer.Layer<BalanceWatch, never, SqlClient.SqlClient> = Layer.effect(
   BalanceWatch,
@@ -42,16 +40,6 @@ export const layer: Layer.Layer<BalanceWatch, never, SqlClient.SqlClient> = Laye
   })
 )
 
-/**
- * Records the low balances of a customer for the endpoints of a reseller, without events, because they have not fallen.
- * Runs in the transaction that links the customer to the reseller.
- */
-export const recordLowBalances = (
-  resellerId: ResellerId,
-  userId: UserId
-): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(RECORD_LINKED, [resellerId, userId]))
-
 const IS_WATCHING = `e.enabled AND (
   'plan.exhausted' = ANY (e.events) OR 'balance.low' = ANY (e.events)
     AND num_nonnulls(e.quota_below_usd_micro, e.payg_below_usd_micro, e.plan_below_tokens) > 0)
@@ -69,34 +57,12 @@ const TAKE_TURN = `
 /** Locks the endpoints, so that none is deleted before the events for it are written. */
 const LOCK_WATCHING = `SELECT FROM webhook_endpoint e WHERE ${IS_WATCHING} FOR KEY SHARE`
 
-/** One row for each kind of balance that an endpoint can watch, with the threshold in the unit of the account. */
-const THRESHOLDS = `
-  SELECT e.id AS endpoint_id, e.reseller_id, e.watched, w.measure, w.threshold
-  FROM webhook_endpoint e CROSS JOIN LATERAL (VALUES
-    ('reseller_quota', CASE WHEN 'balance.low' = ANY (e.events) THEN e.quota_below_usd_micro END),
-    ('payg', CASE WHEN 'balance.low' = ANY (e.events) THEN e.payg_below_usd_micro * 1000000 END),
-    ('plan', CASE WHEN 'balance.low' = ANY (e.events) THEN e.plan_below_tokens END),
-    ('plan_exhausted', CASE WHEN 'plan.exhausted' = ANY (e.events) THEN 1 END)) AS w (measure, threshold)
-  WHERE w.threshold IS NOT NULL`
-
 const WATCHING = `${THRESHOLDS} AND ${IS_WATCHING}`
-
-const REMAINING = "a.credits_posted - a.debits_posted"
 
 const FORGET_RECOVERED = `
   DELETE FROM webhook_low_balance l USING (${WATCHING}) AS watching, account a
   WHERE l.endpoint_id = watching.endpoint_id AND l.measure = watching.measure AND a.id = l.account_id
     AND ${REMAINING} >= watching.threshold`
-
-/** Without the lock, the link would fail if an endpoint were deleted at the same time. */
-const RECORD_LINKED = `
-  WITH locked AS MATERIALIZED (SELECT id FROM webhook_endpoint WHERE reseller_id = $1 FOR KEY SHARE)
-  INSERT INTO webhook_low_balance (endpoint_id, measure, account_id)
-  SELECT watching.endpoint_id, watching.measure, a.id
-  FROM (${THRESHOLDS} AND e.id IN (SELECT id FROM locked)) AS watching
-    JOIN account a ON a.user_id = $2 AND ${REMAINING} < watching.threshold
-      AND a.kind = CASE watching.measure WHEN 'plan_exhausted' THEN 'plan' ELSE watching.measure END
-  ON CONFLICT DO NOTHING`
 
 const LOW_COLUMNS = `watching.endpoint_id, watching.measure, watching.watched, watching.threshold, a.id AS account_id,
       a.reseller_id, a.user_id, a.model_id, a.credits_posted, ${REMAINING} AS remaining`

@@ -7,7 +7,8 @@
  * The model generates nothing, so nothing is held, charged or recorded (docs/reference/inference.md#f14). A count is
  * free for the customer, so limits bound the time and the work of a count.
  */
-import { type Candidate, callable } from "@tollgate/domain/catalog/Catalog"
+import { type Candidate, candidatesOf, known, serves } from "@tollgate/domain/catalog/Catalog"
+import { ModelNotFound } from "@tollgate/domain/inference/InferenceErrors"
 import type { Protocol } from "@tollgate/domain/inference/InferenceRequest"
 import type { PromptText } from "@tollgate/domain/inference/PromptText"
 import type * as Tokens from "@tollgate/domain/money/Tokens"
@@ -34,7 +35,9 @@ const COUNTED_CHARACTERS = 200_000
 export const countPrompt = (protocol: Protocol, request: InferenceRequest, providerCount: ProviderCount) =>
   Effect.gen(function* () {
     const catalog = (yield* CurrentCatalog).get()
-    const { candidates } = yield* callable(catalog, request.model, protocol)
+    const model = yield* known(catalog, request.model)
+    if (!serves(model, protocol)) return yield* new ModelNotFound({ model: request.model })
+    const candidates = candidatesOf(catalog, model, protocol)
     const counted = yield* Effect.timeoutOption(firstCount(candidates, providerCount), TIMEOUT)
     return Option.isSome(counted) && Option.isSome(counted.value)
       ? counted.value.value

@@ -71,7 +71,8 @@ export const discoverable = (catalog: Catalog): ReadonlyArray<Model> =>
 const hasRoute = (catalog: Catalog, model: Model): boolean =>
   protocolsOf(model.kind).some((protocol) => candidatesOf(catalog, model, protocol).length > 0)
 
-const serves = ({ kind }: Model, protocol: Protocol): boolean => protocolsOf(kind).includes(protocol)
+/** Returns whether the protocol can call models of this kind. */
+export const serves = ({ kind }: Model, protocol: Protocol): boolean => protocolsOf(kind).includes(protocol)
 
 /**
  * Compares texts in lower case. The case decides only between texts that differ in nothing else. The result does not
