@@ -19,8 +19,8 @@ const V8_FLAGS = [
   "--no-flush-bytecode"
 ]
 
-// The Go runtime of esbuild reads this variable in the workers, where esbuild makes the bundles. With its default of 100,
-// garbage collection takes a fifth of the processor time of a bundle.
+// The Go runtime of esbuild reads this variable in the workers, where esbuild makes the bundles. With its default of
+// 100, garbage collection takes a fifth of the processor time of a bundle.
 process.env.GOGC ??= "800"
 
 export default defineConfig({
@@ -35,8 +35,8 @@ export default defineConfig({
     globalSetup: ["test/support/globalSetup.ts"],
     setupFiles: ["test/support/afterEachFile.ts"],
     sequence: { sequencer: SlowFirst },
-    // A test that starts a process copies the page tables of its worker. One process with all workers would be four times
-    // as large, and each start would take up to 0.4 seconds of processor time.
+    // A test that starts a process copies the page tables of its worker. One process with all workers would be four
+    // times as large, and each start would take up to 0.4 seconds of processor time.
     pool: "forks",
     // Many tests wait for processes, timeouts and databases, so with one worker per core the cores would be idle.
     poolOptions: { forks: { minForks: 3, maxForks: 4, execArgv: V8_FLAGS } },

@@ -1,6 +1,7 @@
 /**
  * Builds the console to static files in `dist/site`. The names of all files except `index.html` contain a hash of their
- * content. Each hashed file is compressed here, at the highest level, so that the gateway compresses nothing at run time.
+ * content. Each hashed file is compressed here, at the highest level, so that the gateway compresses nothing at run
+ * time.
  */
 import { readdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"

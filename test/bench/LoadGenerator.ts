@@ -1,7 +1,7 @@
 /**
  * Simulates clients that use plain TCP sockets. Each connection sends its next request when the response to its
- * previous request is complete. The load generator runs in a separate process and receives each {@link LoadCommand} as a
- * message.
+ * previous request is complete. The load generator runs in a separate process and receives each {@link LoadCommand} as
+ * a message.
  */
 import { connect, type Socket } from "node:net"
 import { type RequestKind, requestOf } from "./BenchRequest.ts"

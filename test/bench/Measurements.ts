@@ -111,9 +111,10 @@ export class Bench {
   }
 
   /**
-   * Measures how much memory one open silent stream occupies in each target, in KiB. Counts only the last quarter of the
-   * streams, to exclude memory that a process allocates only once: its young generation has its full size after some
-   * thousand streams. This measurement must run first, because the heap of a process that was under load has free space.
+   * Measures how much memory one open silent stream occupies in each target, in KiB. Counts only the last quarter of
+   * the streams, to exclude memory that a process allocates only once: its young generation has its full size after
+   * some thousand streams. This measurement must run first, because the heap of a process that was under load has free
+   * space.
    */
   async idleStreams(targets: ReadonlyArray<Target>): Promise<ReadonlyMap<Target, number>> {
     const quarter = this.#plan.idleStreams / 4

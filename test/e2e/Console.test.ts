@@ -51,7 +51,9 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
 
   afterAll(() => server.close())
 
-  /** Reads a list of the reseller with the page's token, because each login counts toward the limit of login attempts. */
+  /**
+   * Reads a list of the reseller with the page's token, because each login counts toward the limit of login attempts.
+   */
   const listed = (path: string, member = "data"): Promise<ReadonlyArray<unknown>> =>
     reseller.page.evaluate(
       async ([url, name]) => {

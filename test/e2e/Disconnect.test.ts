@@ -316,8 +316,8 @@ const withLockedAccount = async (customer: Customer, work: () => Promise<void>):
 }
 
 /**
- * Waits until this many database sessions wait for a lock, but at most a second. The ledger waits for a lock only briefly and
- * then retries, so the test can miss that moment.
+ * Waits until this many database sessions wait for a lock, but at most a second. The ledger waits for a lock only
+ * briefly and then retries, so the test can miss that moment.
  */
 const waitingForLocks = (sessions: number): Promise<void> => {
   const givesUpAt = performance.now() + 1_000

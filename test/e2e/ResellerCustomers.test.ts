@@ -157,7 +157,8 @@ describe("a customer's API key", () => {
     programme.upstream.next(stream(chatFrames({ content: ["ok"], usage: usage(3, 1) })))
     expect(await chat(secret)).toBe("200 true")
     expect((await revoke(key_id)).status).toBe(200)
-    // Until the revocation is known, the gateway can send the request to the provider. It does not deliver the response.
+    // Until the revocation is known, the gateway can send the request to the provider. It does not deliver the
+    // response.
     programme.upstream.always(stream(chatFrames({ content: ["ok"], usage: usage(3, 1) })))
     expect(await chat(secret)).toBe("401 invalid_api_key")
   })

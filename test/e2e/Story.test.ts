@@ -38,7 +38,9 @@ const hasTools = (() => {
   }
 })()
 
-/** Parses the steps in the output: `> METHOD PATH BODY`, then `< STATUS`, then the response as JSON on several lines. */
+/**
+ * Parses the steps in the output: `> METHOD PATH BODY`, then `< STATUS`, then the response as JSON on several lines.
+ */
 const stepsIn = (text: string): ReadonlyArray<Step> =>
   [...text.matchAll(/^> ([A-Z]+ \S+).*\n< (\d+)\n(\{[\s\S]*?^\})$/gm)].map(([, call = "", status, body = ""]) => ({
     call,

@@ -1,6 +1,6 @@
 /**
- * Kills servers while resellers create orders, pay, mint and create keys. The last killed server has received the webhook
- * of a payment, and has not recorded the payment yet.
+ * Kills servers while resellers create orders, pay, mint and create keys. The last killed server has received the
+ * webhook of a payment, and has not recorded the payment yet.
  *
  * KILLS sets the number of servers that are killed, including the last one (default 4).
  */

@@ -1,6 +1,6 @@
 /**
- * Runs a target with random inputs of its grammar and its corpus. An input that shows a fault is made smaller, as long as
- * a fault remains.
+ * Runs a target with random inputs of its grammar and its corpus. An input that shows a fault is made smaller, as long
+ * as a fault remains.
  */
 import { FastCheck } from "effect"
 import { type Check, type FuzzTarget, inputsOf, type OpenTarget } from "./Target.ts"

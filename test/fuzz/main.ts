@@ -1,6 +1,6 @@
 /**
- * `npm run fuzz` checks many random inputs of each target. Half of the time, or of the inputs, is for the grammar and the
- * corpus, the other half for inputs that are guided by coverage. It exits with status 1 if an input shows a fault.
+ * `npm run fuzz` checks many random inputs of each target. Half of the time, or of the inputs, is for the grammar and
+ * the corpus, the other half for inputs that are guided by coverage. It exits with status 1 if an input shows a fault.
  *
  *     npm run fuzz -- --minutes 10                      all targets
  *     npm run fuzz -- --target qris --inputs 1000000    one target, this number of inputs

@@ -11,7 +11,9 @@ export interface Flatness {
   readonly isFlat: boolean
 }
 
-/** Compares the medians of the two halves after the warm-up. `tolerance` is the allowed growth as a share of `before`. */
+/**
+ * Compares the medians of the two halves after the warm-up. `tolerance` is the allowed growth as a share of `before`.
+ */
 export const flatness = (samples: ReadonlyArray<number>, tolerance: number): Flatness => {
   const warm = samples.slice(Math.floor(samples.length * WARM_UP_SHARE))
   const middle = Math.ceil(warm.length / 2)

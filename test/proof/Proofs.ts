@@ -3,7 +3,9 @@
  * of the README or of SECURITY.md. Several proofs use larger numbers than `npm test`.
  */
 
-/** The numbers of one run. `--scale` multiplies the full numbers, so that a short run can check the programs themselves. */
+/**
+ * The numbers of one run. `--scale` multiplies the full numbers, so that a short run can check the programs themselves.
+ */
 export interface Scale {
   readonly of: (full: number) => number
   /** The duration of the soak. */

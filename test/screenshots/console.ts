@@ -1,6 +1,6 @@
 /**
- * Takes the screenshots of the pages of visitors, resellers, customers and operators for docs/console. The images show a
- * running demo with a reseller and usage that this program creates:
+ * Takes the screenshots of the pages of visitors, resellers, customers and operators for docs/console. The images show
+ * a running demo with a reseller and usage that this program creates:
  *
  *     npm start                        in one terminal
  *     npm run screenshots:console      in another; writes docs/console/*.png
@@ -18,7 +18,10 @@ const FOLDER = resolve(ROOT, process.env.SCREENSHOTS ?? "docs/console")
 const GATEWAY = process.env.TOLLGATE_URL ?? "http://127.0.0.1:8080"
 const PAYMENTS = process.env.PAYMENTS_URL ?? "http://127.0.0.1:4010"
 const PASSWORD = "correct horse battery"
-/** A part of each email. It differs in each run, because the customers of an earlier run belong to the reseller of that run. */
+/**
+ * A part of each email. It differs in each run, because the customers of an earlier run belong to the reseller of that
+ * run.
+ */
 const RUN = Date.now().toString(36).slice(-4)
 const CUSTOMERS = ["budi@warung", "sari@kopi", "studio@gambar"].map((name) => `${name}-${RUN}.example`)
 const RESELLER = `toko@token-${RUN}.example`

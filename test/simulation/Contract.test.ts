@@ -27,7 +27,9 @@ import { limitsOf } from "./LimitedKeys.ts"
 import { Random } from "./Random.ts"
 
 const STEPS = 80
-/** No sum of these steps is close to 60 seconds, so the duration of the steps does not decide when a rate window ends. */
+/**
+ * No sum of these steps is close to 60 seconds, so the duration of the steps does not decide when a rate window ends.
+ */
 const CLOCK_STEPS = [0, 23_000, 23_000, -69_000]
 
 const changeOf = ({ concurrent, perDay, perMonth, requests, tokens, total }: LimitColumns) => {

@@ -167,8 +167,8 @@ export class History {
   }
 
   /**
-   * Another session locks a row of a customer for longer than an admission may wait. The customer has an open stream, and
-   * sends new requests.
+   * Another session locks a row of a customer for longer than an admission may wait. The customer has an open stream,
+   * and sends new requests.
    */
   #lockLong(): void {
     const stream = this.#openStream()

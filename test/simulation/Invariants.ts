@@ -22,7 +22,9 @@ interface Waiting {
   readonly node: SimulatedNode
 }
 
-/** A callback may exceed its deadline, because timers can be late and the callbacks of an earlier batch can run first. */
+/**
+ * A callback may exceed its deadline, because timers can be late and the callbacks of an earlier batch can run first.
+ */
 const LATE_MILLIS = 500
 
 export class Invariants {

@@ -1,6 +1,6 @@
 /**
- * The limits of API keys in a simulated history, and the sessions outside the nodes that change the limits, lock the rows
- * of limited keys, or set the clock of the database.
+ * The limits of API keys in a simulated history, and the sessions outside the nodes that change the limits, lock the
+ * rows of limited keys, or set the clock of the database.
  */
 import { DAY_MILLIS, HOUR_MILLIS, MINUTE_MILLIS } from "@tollgate/domain/rankings/JakartaCalendar"
 import { changeLimits, type LimitColumns, NO_LIMITS } from "./database/CountedKeys.ts"
@@ -13,7 +13,9 @@ import type { Random } from "./Random.ts"
 export const LIMITED_SEEDS = 16
 export const hasLimitedKeys = (seed: number): boolean => seed % LIMITED_SEEDS === 0
 
-/** The prices and balances of a history with limited keys are larger by this factor, because budgets are in micro-USD. */
+/**
+ * The prices and balances of a history with limited keys are larger by this factor, because budgets are in micro-USD.
+ */
 export const LIMITED_SCALE = 1_000n
 
 /** Sets the time of day. In some histories a day or a month ends in Jakarta soon. */

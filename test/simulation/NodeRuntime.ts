@@ -1,6 +1,6 @@
 /**
- * The Effect runtimes of the simulation. They differ from the default runtime in two ways that save processor time: they
- * record no metrics of fibers, and the limit of operations before a fiber yields is a constant.
+ * The Effect runtimes of the simulation. They differ from the default runtime in two ways that save processor time:
+ * they record no metrics of fibers, and the limit of operations before a fiber yields is a constant.
  */
 import { type Context, FiberRef, HashSet, type Logger, Runtime, RuntimeFlags, Scheduler } from "effect"
 

@@ -1,6 +1,6 @@
 /**
- * A seeded generator of random numbers (sfc32). All decisions of a simulated history come from one generator, so the seed
- * reproduces the history.
+ * A seeded generator of random numbers (sfc32). All decisions of a simulated history come from one generator, so the
+ * seed reproduces the history.
  */
 export class Random {
   #a: number

@@ -1,5 +1,6 @@
 /**
- * A node of the deployment: the production ledger, its background tasks and its open requests, over a modelled database.
+ * A node of the deployment: the production ledger, its background tasks and its open requests, over a modelled
+ * database.
  */
 import { type SqlClient as Sql, SqlClient } from "@effect/sql/SqlClient"
 import { PgSettings } from "@tollgate/adapters-postgres/client/PgSettings"

@@ -52,7 +52,9 @@ export class Event {
 /** The real function, because the simulation replaces the global one. */
 const atNextTurn = setImmediate
 
-/** The number of callbacks in one turn of the event loop. Each turn asks the operating system for events, which is slow. */
+/**
+ * The number of callbacks in one turn of the event loop. Each turn asks the operating system for events, which is slow.
+ */
 const CALLBACKS = 100
 
 /**

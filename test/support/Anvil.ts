@@ -5,8 +5,8 @@
  *     await anvil.rpc("anvil_mine", ["0x2"])
  *     await anvil.stop()
  *
- * A block is mined only when a test calls `mine` or `anvil_mine`. As on BNB Smart Chain, a block is final when two blocks
- * follow it.
+ * A block is mined only when a test calls `mine` or `anvil_mine`. As on BNB Smart Chain, a block is final when two
+ * blocks follow it.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { createRequire } from "node:module"

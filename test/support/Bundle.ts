@@ -60,8 +60,8 @@ const makeBundle = async (program: Program, folder: string): Promise<void> => {
     outfile: join(dist, "program.cjs"),
     bundle: true,
     platform: "node",
-    // V8 stores compiled functions only for scripts, not for modules. A script that `Script` runs cannot use `import()`,
-    // so esbuild replaces it with `require`.
+    // V8 stores compiled functions only for scripts, not for modules. A script that `Script` runs cannot use
+    // `import()`, so esbuild replaces it with `require`.
     format: "cjs",
     supported: { "dynamic-import": false },
     target: "node20",
@@ -76,9 +76,9 @@ const makeBundle = async (program: Program, folder: string): Promise<void> => {
 }
 
 /**
- * Runs `program.cjs` with the compiled functions in `program.cache`, which it creates at its exit. V8 ignores the file if
- * a process has other V8 flags. Therefore the flag that the server changes at its start has its default value again when
- * the file is created.
+ * Runs `program.cjs` with the compiled functions in `program.cache`, which it creates at its exit. V8 ignores the file
+ * if a process has other V8 flags. Therefore the flag that the server changes at its start has its default value again
+ * when the file is created.
  */
 const MAIN = `
 const { existsSync, readFileSync, renameSync, writeFileSync } = require("node:fs")

@@ -1,6 +1,6 @@
 /**
- * Writes ledger rows for tests with SQL: a reseller with a top-up and a mint, and its customer. The customer has a token
- * plan, a pay-as-you-go balance, an open hold and a settlement. The audit finds no violation in these rows.
+ * Writes ledger rows for tests with SQL: a reseller with a top-up and a mint, and its customer. The customer has a
+ * token plan, a pay-as-you-go balance, an open hold and a settlement. The audit finds no violation in these rows.
  */
 import { SqlClient } from "@effect/sql"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
@@ -37,8 +37,8 @@ export const PAYG_FUNDING = "00000000-0000-0000-0000-000000000004"
 let count = 0
 
 /**
- * Writes all rows. The settlement charges 10 input and 5 output tokens, of which the plan pays 8. The hold sets aside 3 plan
- * tokens and 500 pico-USD. The model costs 1,000 pico-USD per input token and 4,000 per output token.
+ * Writes all rows. The settlement charges 10 input and 5 output tokens, of which the plan pays 8. The hold sets aside 3
+ * plan tokens and 500 pico-USD. The model costs 1,000 pico-USD per input token and 4,000 per output token.
  */
 export const aLedger = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -1,8 +1,8 @@
 /**
  * Cleans up after each test file: kills the processes that a failed test left running, and deletes files.
  *
- * Test files can share modules, and an `afterAll` hook that a shared module registers runs only after the first file. So
- * `afterEachFile.ts` calls {@link removeLeftovers} after every file.
+ * Test files can share modules, and an `afterAll` hook that a shared module registers runs only after the first file.
+ * So `afterEachFile.ts` calls {@link removeLeftovers} after every file.
  */
 const removals = new Set<() => unknown>()
 

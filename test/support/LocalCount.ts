@@ -1,5 +1,6 @@
 /**
- * Computes the token counts that the gateway must charge when an upstream reports no usage. It uses no code of the gateway.
+ * Computes the token counts that the gateway must charge when an upstream reports no usage. It uses no code of the
+ * gateway.
  */
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base"
 

@@ -68,7 +68,9 @@ const listed = (options: ProgramOptions, operands: string | undefined): string =
   return all.length === 0 ? "There are no options." : `The options are: ${all.join(", ")}`
 }
 
-/** Returns the options, or the line that refuses them. `operands` describes the arguments without a name, if allowed. */
+/**
+ * Returns the options, or the line that refuses them. `operands` describes the arguments without a name, if allowed.
+ */
 export const parseProgram = <O extends ProgramOptions>(
   options: O,
   args: ReadonlyArray<string>,

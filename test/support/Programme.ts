@@ -1,5 +1,6 @@
 /**
- * Provides the reseller features over a test database, and functions that create resellers, customers, orders and tiers.
+ * Provides the reseller features over a test database, and functions that create resellers, customers, orders and
+ * tiers.
  */
 import { SqlClient } from "@effect/sql"
 import { Catalogs } from "@tollgate/application/catalog/Catalogs"
@@ -61,7 +62,9 @@ export const adjust = (resellerId: ResellerId, change: bigint, operationId = anO
 export const aCustomer = (resellerId: ResellerId, email: Email = Stores.anEmail()) =>
   Effect.flatMap(Customers, ({ resolve }) => resolve(resellerId, email, "closed"))
 
-/** Applies a catalog with one model and these tiers (price in US cents, number of tokens). Returns the tiers for sale. */
+/**
+ * Applies a catalog with one model and these tiers (price in US cents, number of tokens). Returns the tiers for sale.
+ */
 export const tiersOf = (publicName: string, ...sizes: ReadonlyArray<readonly [cents: number, tokens: number]>) =>
   Effect.gen(function* () {
     const catalogs = yield* Catalogs

@@ -1,6 +1,6 @@
 /**
- * Computes the rankings slowly, as a reference, from every settlement by the rules of the API contract. It shares no code
- * with the gateway, and uses the platform's time zone data for the calendar.
+ * Computes the rankings slowly, as a reference, from every settlement by the rules of the API contract. It shares no
+ * code with the gateway, and uses the platform's time zone data for the calendar.
  */
 
 export interface RankedModel {

@@ -1,6 +1,6 @@
 /**
- * Implements an HTTP client on a plain socket. It sends exactly the bytes that a test gives it and records every byte of
- * the response. A test can disconnect it at any moment, with FIN or with RST.
+ * Implements an HTTP client on a plain socket. It sends exactly the bytes that a test gives it and records every byte
+ * of the response. A test can disconnect it at any moment, with FIN or with RST.
  *
  *     const client = await RawClient.post(gateway.url, "/v1/chat/completions", { key: gateway.key, body: { ... } })
  *     await client.until(({ body }) => body.includes("hello"))

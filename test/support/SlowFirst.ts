@@ -1,6 +1,6 @@
 /**
- * Starts the slowest test files first, so that no slow file runs alone at the end while the other cores are idle. Without
- * the durations of an earlier run, Vitest starts the largest files first, but some short files take long.
+ * Starts the slowest test files first, so that no slow file runs alone at the end while the other cores are idle.
+ * Without the durations of an earlier run, Vitest starts the largest files first, but some short files take long.
  */
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 

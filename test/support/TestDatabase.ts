@@ -22,7 +22,10 @@ export interface Database {
 
 export class TestDatabase extends Context.Tag("test/TestDatabase")<TestDatabase, Database>() {}
 
-/** Creates a database for tests that use no layer, such as tests that start processes. An `empty` database has no schema. */
+/**
+ * Creates a database for tests that use no layer, such as tests that start processes. An `empty` database has no
+ * schema.
+ */
 export const make = (contents: "migrated" | "empty" = "migrated"): Effect.Effect<Database, never, Scope.Scope> =>
   Effect.gen(function* () {
     const name = `test_${randomBytes(8).toString("hex")}`

@@ -1,5 +1,6 @@
 /**
- * Runs a complete gateway in this process: the layers of the real server over a test database, with a scripted upstream.
+ * Runs a complete gateway in this process: the layers of the real server over a test database, with a scripted
+ * upstream.
  *
  *     const gateway = await TestGateway.start()
  *     gateway.upstream.next(stream(chatFrames({ content: ["a"] })))

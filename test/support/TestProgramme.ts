@@ -168,7 +168,10 @@ export class TestProgramme {
     if (response.status !== 200) throw new Error(await response.text())
   }
 
-  /** Creates a reseller with a login token and this quota. By default it is approved; `moves` lists the review decisions. */
+  /**
+   * Creates a reseller with a login token and this quota. By default it is approved; `moves` lists the review
+   * decisions.
+   */
   async reseller({
     quotaUsdMicro = 0n,
     moves = ["approve"]
@@ -243,8 +246,8 @@ export class TestProgramme {
   }
 
   /**
-   * Applies a catalog with the models `m` and `a`, and waits until the gateway uses it. An input token costs 1 micro-USD and
-   * an output token 2 micro-USD.
+   * Applies a catalog with the models `m` and `a`, and waits until the gateway uses it. An input token costs 1
+   * micro-USD and an output token 2 micro-USD.
    */
   async #applyCatalog(): Promise<void> {
     const model = (publicName: string, tiers: ReadonlyArray<object>) => ({

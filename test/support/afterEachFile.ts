@@ -8,8 +8,9 @@ import { afterAll, afterEach, beforeAll, expect, inject, type RunnerTestCase, ty
 import { removeLeftovers } from "./Leftovers.ts"
 import { takeReplies } from "./openapi/RecordedReply.ts"
 
-// A call of `layer` replaces these methods of `it` with methods that use the services of that layer. The files of a worker
-// share `it`, so without this line the tests of the next file could run without the test services, such as TestClock.
+// A call of `layer` replaces these methods of `it` with methods that use the services of that layer. The files of a
+// worker share `it`, so without this line the tests of the next file could run without the test services, such as
+// TestClock.
 Object.assign(it, { effect, layer, scoped })
 
 takeReplies()

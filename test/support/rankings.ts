@@ -1,5 +1,6 @@
 /**
- * Generates random models and settlements for rankings tests. Many settlements are close to the edges of buckets and windows.
+ * Generates random models and settlements for rankings tests. Many settlements are close to the edges of buckets and
+ * windows.
  */
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import type { Rankings } from "@tollgate/domain/rankings/Rankings"
@@ -51,7 +52,9 @@ export const aSettlement = (
   ...facts
 })
 
-/** Computes the usage history from every settlement. A real store reads it from stored sums and must return the same. */
+/**
+ * Computes the usage history from every settlement. A real store reads it from stored sums and must return the same.
+ */
 export const historyOf = (
   { models, settlements }: Usage,
   minute: Date,

@@ -63,7 +63,8 @@ const fieldsOf = Logger.make<unknown, Fields>(({ date, logLevel, message, cause,
 })
 
 /**
- * Adds the common fields. Adds the trace id to an entry about a sampled request, even if the exporter dropped its trace.
+ * Adds the common fields. Adds the trace id to an entry about a sampled request, even if the exporter dropped its
+ * trace.
  */
 const entriesWith = (
   commonFields: Fields,

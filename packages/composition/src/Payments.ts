@@ -33,8 +33,8 @@ export const simulatedPayments = ({ expiryMinutes }: PaymentConfig, simulated: S
   )
 
 /**
- * Logs that payments are simulated, or that no payment provider is configured. If neither is true, logs for each payment
- * provider whether its probe succeeds.
+ * Logs that payments are simulated, or that no payment provider is configured. If neither is true, logs for each
+ * payment provider whether its probe succeeds.
  */
 export const logPaymentProviders = Effect.gen(function* () {
   const simulator = yield* SimulatorUrl

@@ -8,7 +8,9 @@ import { readJson } from "./JsonText.ts"
 const MEBIBYTE = 1024 * 1024
 const MAX_CATALOG_BYTES = 4 * MEBIBYTE
 
-/** Reads a text in UTF-8 without its byte order mark. Returns `undefined` if the file has more than `maxBytes` bytes. */
+/**
+ * Reads a text in UTF-8 without its byte order mark. Returns `undefined` if the file has more than `maxBytes` bytes.
+ */
 export const readTextFile = async (path: string, maxBytes: number): Promise<string | undefined> =>
   (await readAtMost(path, maxBytes))?.replace(/^\uFEFF/, "")
 

@@ -115,8 +115,8 @@ const isAlive = (pid: number): boolean => {
 }
 
 /**
- * Returns true if the process is a Postgres that uses this cluster. After a reboot or a crash, the process id can belong
- * to another program, or to the Postgres of another cluster, which must not be stopped.
+ * Returns true if the process is a Postgres that uses this cluster. After a reboot or a crash, the process id can
+ * belong to another program, or to the Postgres of another cluster, which must not be stopped.
  *
  * The working directory of a Postgres is its cluster, also after the cluster was deleted. If the operating system does
  * not show this directory, the command line decides, which contains the cluster of every Postgres that

@@ -174,7 +174,8 @@ describe("a replacement of the pepper", () => {
 
     it.scoped("computes as many MACs for an unknown key as for a key under the current pepper", () =>
       Effect.gen(function* () {
-        // A server does not cache a key that is looked up when its notification arrives, so other servers create the keys.
+        // A server does not cache a key that is looked up when its notification arrives, so other servers create the
+        // keys.
         const old = yield* (yield* aServer("before")).create
         const current = yield* (yield* aServer("during")).create
         const [before, during] = [yield* aServer("before"), yield* aServer("during")]

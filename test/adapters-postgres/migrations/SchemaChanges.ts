@@ -65,7 +65,8 @@ const tableChanges = (actions: string): ReadonlyArray<string> => {
 const statementsOf = (migration: string): ReadonlyArray<string> =>
   splitAt(
     migration
-      // One expression finds all of them, because a text can contain the start of a comment, and a comment an apostrophe.
+      // One expression finds all of them, because a text can contain the start of a comment, and a comment an
+      // apostrophe.
       .replace(/--[^\n]*|\/\*[\s\S]*?\*\/|\$(\w*)\$[\s\S]*?\$\1\$|'(?:[^']|'')*'/g, (found) =>
         /^(--|\/\*)/.test(found) ? " " : "''"
       )

@@ -1,5 +1,6 @@
 /**
- * Provides the background tasks of one node. A test supplies the work of the tasks that it needs; other tasks do nothing.
+ * Provides the background tasks of one node. A test supplies the work of the tasks that it needs; other tasks do
+ * nothing.
  */
 import {
   type BackgroundPorts,

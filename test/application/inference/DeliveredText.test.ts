@@ -20,8 +20,8 @@ const frames = FastCheck.array(
 )
 
 /**
- * Appends a frame. If the frame contains text of a choice other than the first, passes a `ChoiceSwitch` (choice and start
- * position) for every text, even if the choice does not change. Otherwise passes none.
+ * Appends a frame. If the frame contains text of a choice other than the first, passes a `ChoiceSwitch` (choice and
+ * start position) for every text, even if the choice does not change. Otherwise passes none.
  */
 const append = (delivered: DeliveredText, frame: ReadonlyArray<Piece>) => {
   const content = frame.map(({ text }) => text).join("")

@@ -16,7 +16,9 @@ export interface OfficialClient {
 /** A client that is configured for one gateway and one API key. */
 export interface Connection {
   readonly requestWhole: (request: ClientRequest) => Promise<ClientResponse>
-  /** Requests a stream with the client's helper, which assembles the response. Calls `onText` for each piece of text. */
+  /**
+   * Requests a stream with the client's helper, which assembles the response. Calls `onText` for each piece of text.
+   */
   readonly requestStream: (request: ClientRequest, onText?: () => void) => Promise<ClientResponse>
   /** Requests a stream, reads it event by event, and calls `onText` for each piece of text. */
   readonly readEvents: (request: ClientRequest, onText: () => void) => Promise<void>

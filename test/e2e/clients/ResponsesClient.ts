@@ -1,5 +1,6 @@
 /**
- * Implements the interface that all official clients share, for the protocol `responses`. Uses OpenAI's official client.
+ * Implements the interface that all official clients share, for the protocol `responses`. Uses OpenAI's official
+ * client.
  */
 import OpenAI from "openai"
 import { zodTextFormat } from "openai/helpers/zod"
@@ -111,7 +112,10 @@ const itemsOf = ({ reasoning, text, call }: ScriptedContent): ReadonlyArray<Outp
   ...(call === undefined ? [] : [functionCall(call.name, JSON.stringify(call.input))])
 ]
 
-/** Returns the stream events of one output item. Each part of the item is sent in several events, one part after another. */
+/**
+ * Returns the stream events of one output item. Each part of the item is sent in several events, one part after
+ * another.
+ */
 const eventsOf = (item: Record<string, unknown> & OutputItem, output_index: number): ReadonlyArray<WireEvent> => {
   const at = { item_id: item.id, output_index }
   const parts = (kind: string, text: string, index: string, given: unknown): ReadonlyArray<WireEvent> =>

@@ -13,7 +13,10 @@ import { responsesClient } from "./ResponsesClient.ts"
 
 const clients = [chatClient, ...messagesClients, responsesClient]
 
-/** Returns a function that starts the gateway. If a request contains the words of several scripts, the last script is used. */
+/**
+ * Returns a function that starts the gateway. If a request contains the words of several scripts, the last script is
+ * used.
+ */
 export const scriptedGateway =
   (scriptedContents: ReadonlyArray<readonly [words: string, scripted: ScriptedContent]>, broken: Signal) =>
   async (): Promise<GatewayUnderTest> => {

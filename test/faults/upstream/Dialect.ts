@@ -13,7 +13,10 @@ export interface Dialect {
   readonly callerOf: (gatewayUrl: string, key: string) => Caller
 }
 
-/** The official client. `requestWhole` and `requestStream` record the received content and throw the errors of the client. */
+/**
+ * The official client. `requestWhole` and `requestStream` record the received content and throw the errors of the
+ * client.
+ */
 export interface Caller {
   readonly requestWhole: (model: string, received: ReceivedResult) => Promise<void>
   /** Requests a stream and calls `onEvent` for each event that the client emits. */

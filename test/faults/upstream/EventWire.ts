@@ -15,7 +15,9 @@ import { identifyingError } from "./IdentifyingData.ts"
 
 export interface EventWire {
   readonly usage: (prompt: number, output: number) => object
-  /** Returns the events of a whole stream, without pings. Each delta has one word. Without `usage`, none is reported. */
+  /**
+   * Returns the events of a whole stream, without pings. Each delta has one word. Without `usage`, none is reported.
+   */
   readonly events: (words: ReadonlyArray<string>, usage?: object) => ReadonlyArray<WireEvent>
   readonly isWord: (event: WireEvent) => boolean
   /** Returns a whole response with this value as its usage. */

@@ -1,6 +1,6 @@
 /**
- * Tests upstream faults with the official client of a protocol: the result at the client, and the charge. Each fault has
- * its own provider and model, so that the faults run in parallel.
+ * Tests upstream faults with the official client of a protocol: the result at the client, and the charge. Each fault
+ * has its own provider and model, so that the faults run in parallel.
  */
 import { createServer } from "node:net"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"

@@ -47,7 +47,9 @@ const usageEvent = event(usageChunk(usage(7, 3)))
 const whole = chatFrames({ content: [HELLO, HELLO, HELLO], usage: usage(7, 3) })
 const DELIVERED_TEXT = HELLO.repeat(3)
 
-/** Without readable content, the gateway can still send an error status. The last fault is an empty complete response. */
+/**
+ * Without readable content, the gateway can still send an error status. The last fault is an empty complete response.
+ */
 const brokenBeforeContent: ReadonlyArray<Fault> = [
   streamFault("sends an empty body", [], failure, "nothing"),
   streamFault("sends only [DONE]", [done], failure, "nothing"),

@@ -1,6 +1,6 @@
 /**
- * The target of API keys, cursors, reseller tokens and the header `X-Forwarded-For`. An accepted API key or cursor must be
- * a text that the server writes, and an accepted token must have a correct signature.
+ * The target of API keys, cursors, reseller tokens and the header `X-Forwarded-For`. An accepted API key or cursor must
+ * be a text that the server writes, and an accepted token must have a correct signature.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { IncomingMessage } from "node:http"

@@ -1,6 +1,6 @@
 /**
- * The target of the decoder of server-sent events. For any division of the body into chunks, the decoder must return the
- * events that `eventsource-parser` returns, with one intended difference: if the blank line after the last event is
+ * The target of the decoder of server-sent events. For any division of the body into chunks, the decoder must return
+ * the events that `eventsource-parser` returns, with one intended difference: if the blank line after the last event is
  * missing, the decoder returns the event if its data is complete, and `eventsource-parser` drops it.
  */
 import { SseDecoder, type SseEvent } from "@tollgate/adapters-http/wire/SseDecoder"

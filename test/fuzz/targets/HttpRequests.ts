@@ -1,6 +1,6 @@
 /**
- * The target of the HTTP server: an input is the bytes of a request on a socket. The server responds with status 500 only
- * on routes that need the database, which this target does not have. Each other error response has a request id.
+ * The target of the HTTP server: an input is the bytes of a request on a socket. The server responds with status 500
+ * only on routes that need the database, which this target does not have. Each other error response has a request id.
  */
 import { connect } from "node:net"
 import { isInferencePath, pathOf } from "@tollgate/adapters-http/http/SurfaceError"

@@ -25,7 +25,9 @@ const check =
 
 type Chunk = { readonly kind: string; readonly content: Buffer }
 
-/** Lists the chunks of a PNG or WebP file. The head of a chunk has the length first in PNG, and the name first in WebP. */
+/**
+ * Lists the chunks of a PNG or WebP file. The head of a chunk has the length first in PNG, and the name first in WebP.
+ */
 const chunksIn = (bytes: Buffer, from: number, isPng: boolean): ReadonlyArray<Chunk> => {
   const chunks: Array<Chunk> = []
   for (let rest = bytes.subarray(from); rest.length >= 8; ) {

@@ -1,6 +1,7 @@
 /**
  * The targets of payment data. A second, independent parser must find the amount of the order and the right checksum in
- * an accepted QRIS text. A reader of amounts must return the exact value of a text, which only `floorUsdMicroOf` rounds.
+ * an accepted QRIS text. A reader of amounts must return the exact value of a text, which only `floorUsdMicroOf`
+ * rounds.
  */
 import { parse as parseExact } from "@tollgate/adapters-upstream/topup/wire/ExactJson"
 import type { faultOf } from "@tollgate/adapters-upstream/topup/wire/Qris"

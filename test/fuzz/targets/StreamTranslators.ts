@@ -1,6 +1,6 @@
 /**
- * The targets of the stream translators of chat, messages and responses. For any bytes from a provider, the stream of the
- * client
+ * The targets of the stream translators of chat, messages and responses. For any bytes from a provider, the stream of
+ * the client
  *   - always ends with the final event of the protocol or with an error frame,
  *   - contains exactly the content that is billed,
  *   - is read by the stream parser of the official client, which throws an error if and only if the stream failed.

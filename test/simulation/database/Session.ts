@@ -1,8 +1,8 @@
 /**
  * One backend of the modelled database. It runs the statements of its client in order.
  *
- * As in Postgres, an error rolls the transaction back immediately, and later statements fail until the client rolls back. A
- * backend also runs the statements that arrived before its client disconnected.
+ * As in Postgres, an error rolls the transaction back immediately, and later statements fail until the client rolls
+ * back. A backend also runs the statements that arrived before its client disconnected.
  */
 import type { Event } from "../SimulatedTime.ts"
 import type { Database } from "./Database.ts"

@@ -2,8 +2,8 @@
  * The statements of the inference ledger, as functions over the rows of the modelled database.
  *
  * The names of the statements and the order of their parameters are the same as in
- * `packages/adapters-postgres/src/ledger`. `Contract.test.ts` compares each function, except that of `end_backend`, with
- * the SQL that it replaces.
+ * `packages/adapters-postgres/src/ledger`. `Contract.test.ts` compares each function, except that of `end_backend`,
+ * with the SQL that it replaces.
  */
 import { keyUsers, lockCountedKeys } from "./CountedKeys.ts"
 import { type Database, textOf } from "./Database.ts"

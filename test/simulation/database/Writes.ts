@@ -1,5 +1,6 @@
 /**
- * The statement that writes the decisions of a ledger transaction, as a function over the rows of the modelled database.
+ * The statement that writes the decisions of a ledger transaction, as a function over the rows of the modelled
+ * database.
  *
  * The statement consists of parts. Each part writes rows and returns whether its precondition is true. If one is false,
  * the whole statement is refused with `TG001`.

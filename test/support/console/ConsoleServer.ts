@@ -18,8 +18,8 @@ const CONSOLE = resolve(import.meta.dirname, "../../../apps/console")
 const POLL_MILLIS = 50
 
 /**
- * Builds the console from its sources, once for a run, to a folder where only the bundled servers of the run look for the
- * package. The folder gets its name when the build is complete, so no server reads an incomplete build.
+ * Builds the console from its sources, once for a run, to a folder where only the bundled servers of the run look for
+ * the package. The folder gets its name when the build is complete, so no server reads an incomplete build.
  */
 const buildConsole = async (): Promise<void> => {
   const installed = join(inject("bundles"), "node_modules/@tollgate/console")

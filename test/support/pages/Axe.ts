@@ -15,7 +15,10 @@ export type Rules = "all" | "colors"
 
 const COLOR_RULES = ["color-contrast", "link-in-text-block"]
 
-/** Returns the violations. The debugger protocol starts axe, because the Content-Security-Policy refuses a script element. */
+/**
+ * Returns the violations. The debugger protocol starts axe, because the Content-Security-Policy refuses a script
+ * element.
+ */
 export const violationsOf = async (page: Page, rules: Rules = "all"): Promise<ReadonlyArray<string>> => {
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(source)
   // Without `resultTypes`, axe describes every element that violates no rule, which takes seconds for a long page.

@@ -10,9 +10,9 @@ const REFUSED_ARGUMENTS = /web-security|insecure-content|headless|single-process
 export const open = async (): Promise<Browser | string> => {
   try {
     const executablePath = await packed.executablePath()
-    // Some default arguments of the package are only for serverless functions with one page. Others turn off web security,
-    // which these tests check. Others emulate a graphics processor, which needs a quarter more processor time. Without a
-    // zygote, each page would load the program again.
+    // Some default arguments of the package are only for serverless functions with one page. Others turn off web
+    // security, which these tests check. Others emulate a graphics processor, which needs a quarter more processor
+    // time. Without a zygote, each page would load the program again.
     const args = packed.args.filter((argument) => !REFUSED_ARGUMENTS.test(argument))
     return await chromium.launch({
       executablePath,

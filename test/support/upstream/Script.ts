@@ -4,8 +4,8 @@
  *
  *     script({ steps: [event(chunk), wait(20), until(signal), cut] })
  *
- * Steps run in order. After the last step the upstream ends the body as the framing requires, unless a step has broken the
- * connection.
+ * Steps run in order. After the last step the upstream ends the body as the framing requires, unless a step has broken
+ * the connection.
  */
 import type { Socket } from "node:net"
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises"

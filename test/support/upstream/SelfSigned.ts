@@ -1,5 +1,6 @@
 /**
- * Contains a private key and a self-signed certificate for 127.0.0.1. They are for tests only, because the key is public.
+ * Contains a private key and a self-signed certificate for 127.0.0.1. They are for tests only, because the key is
+ * public.
  */
 export const selfSigned = {
   key: `-----BEGIN PRIVATE KEY-----

@@ -1,6 +1,6 @@
 /**
- * Checks under which pepper the API keys and the secrets of webhook endpoints are stored, so that an operator knows when
- * KEY_PEPPER_PREVIOUS can be removed.
+ * Checks under which pepper the API keys and the secrets of webhook endpoints are stored, so that an operator knows
+ * when KEY_PEPPER_PREVIOUS can be removed.
  */
 import { type EndpointPepperCounts, KeyPeppers, type PepperCounts } from "@tollgate/application/customer/KeyPeppers"
 import { type Finding, fail, ok, warn } from "@tollgate/application/operator/Finding"

@@ -17,8 +17,8 @@ export const embeddedPostgres = (dataDir: string): PostgresLayer =>
   fromEmbedded(dataDir, () => import("@tollgate/embedded-postgres/EmbeddedPostgres"))
 
 /**
- * The payment simulation, whose payment providers send requests to the simulator of a running server. If no server runs,
- * the requests fail.
+ * The payment simulation, whose payment providers send requests to the simulator of a running server. If no server
+ * runs, the requests fail.
  */
 export const paymentSimulation: Effect.Effect<PaymentSimulation> = Effect.map(
   Effect.promise(() => import("@tollgate/simulators/topup/PaymentSimulator")),

@@ -26,8 +26,8 @@ export const layer = Layer.effect(
 )
 
 /**
- * Fails in production if KEY_PEPPER is not set: a key or an endpoint works only if it is created with the pepper that the
- * servers use.
+ * Fails in production if KEY_PEPPER is not set: a key or an endpoint works only if it is created with the pepper that
+ * the servers use.
  */
 export const requireKeyPepper = Effect.flatMap(Settings, ({ KEY_PEPPER, NODE_ENV }) =>
   NODE_ENV === "production" && KEY_PEPPER === undefined

@@ -12,8 +12,8 @@ const ancestorsOf = (element: Element): ReadonlyArray<Element> => {
 }
 
 /**
- * Keeps the focus in the page if `focused` disappears, as the button of a key does when the list is read again: moves it
- * to the heading of the nearest part of the page that is still there.
+ * Keeps the focus in the page if `focused` disappears, as the button of a key does when the list is read again: moves
+ * it to the heading of the nearest part of the page that is still there.
  */
 const keepFocusNear = (focused: Element): void => {
   const parts = ancestorsOf(focused)

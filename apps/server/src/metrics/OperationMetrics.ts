@@ -1,6 +1,6 @@
 /**
- * Registers the metrics of providers, top-ups, webhooks, background tasks and database connections, and the metric of the
- * server's version.
+ * Registers the metrics of providers, top-ups, webhooks, background tasks and database connections, and the metric of
+ * the server's version.
  */
 import { readFileSync } from "node:fs"
 import type { TaskRunCounters } from "@tollgate/application/background/TaskRuns"
@@ -181,8 +181,8 @@ export const registerVersion = (registry: Registry): void => {
 }
 
 /**
- * Returns the version in the server's package.json. Returns `unknown` if this file cannot be read, for example because a
- * bundle does not contain it, or if it has no version.
+ * Returns the version in the server's package.json. Returns `unknown` if this file cannot be read, for example because
+ * a bundle does not contain it, or if it has no version.
  */
 const versionOfServer = (): string => {
   try {

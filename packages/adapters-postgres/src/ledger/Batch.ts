@@ -195,8 +195,8 @@ export const refuseLate = <T extends WorkTypes>({ extensions, admissions }: Batc
 }
 
 /**
- * Records the result that each settlement and each admission has if the commit succeeded. Called when the outcome of the
- * commit is unknown.
+ * Records the result that each settlement and each admission has if the commit succeeded. Called when the outcome of
+ * the commit is unknown.
  */
 export const recordUnknownCommit = <T extends WorkTypes>(
   { settlements, admissions }: Batch<T>,

@@ -1,6 +1,6 @@
 /**
- * Adds the operation id of a top-up order, with which a reseller can repeat the request that creates the order. A server
- * of an earlier release creates orders without an operation id.
+ * Adds the operation id of a top-up order, with which a reseller can repeat the request that creates the order. A
+ * server of an earlier release creates orders without an operation id.
  */
 export const topUpOperations = /* sql */ `
 ALTER TABLE topup_order ADD COLUMN operation_id text CHECK (length(operation_id) BETWEEN 1 AND 128);

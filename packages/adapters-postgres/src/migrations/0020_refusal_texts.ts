@@ -2,8 +2,8 @@
  * Replaces the error texts of functions and triggers in a database that an earlier release has created. A new database
  * has the new texts already, because the earlier migrations contain them, so this migration changes nothing there.
  *
- * The statements are those of the earlier migrations, with `CREATE OR REPLACE`. The replacement of a trigger blocks only
- * writes to the table of the trigger, until the commit.
+ * The statements are those of the earlier migrations, with `CREATE OR REPLACE`. The replacement of a trigger blocks
+ * only writes to the table of the trigger, until the commit.
  */
 import { foundation } from "./0001_foundation.ts"
 import { staleDecisions } from "./0002_stale_decisions.ts"

@@ -3,9 +3,9 @@
  *
  *     authenticate ─▶ read ─▶ hold ─▶ try routes ─▶ settle ─▶ respond
  *
- * A request is admitted only if its customer has no other running image request. An admitted request is settled in every
- * case: an image, a refusal, an internal error, a timeout or a client that disconnects. The request is settled before the
- * response is sent, so that the charge is visible as soon as the client has the response.
+ * A request is admitted only if its customer has no other running image request. An admitted request is settled in
+ * every case: an image, a refusal, an internal error, a timeout or a client that disconnects. The request is settled
+ * before the response is sent, so that the charge is visible as soon as the client has the response.
  */
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import { allowsModel } from "@tollgate/domain/customer/KeyLimits"
@@ -161,8 +161,8 @@ class ImageRouteAttempts<Image> {
   }
 
   /**
-   * Returns the result of the first attempt that succeeds. Tries the next route only after a failure that allows a retry.
-   * If no attempt succeeds, fails with the most informative error (`mostInformativeError`).
+   * Returns the result of the first attempt that succeeds. Tries the next route only after a failure that allows a
+   * retry. If no attempt succeeds, fails with the most informative error (`mostInformativeError`).
    */
   readonly run: Effect.Effect<ImageResult<Image>, RouteError> = Effect.suspend(() =>
     Effect.flatMap(routesInOrder(this.#candidates), (candidates) => this.#tryFrom(candidates, 0, undefined))

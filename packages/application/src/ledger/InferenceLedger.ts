@@ -45,7 +45,9 @@ export interface Extension {
 export interface Measured {
   readonly ending: Ending
   readonly charge: Charge
-  /** The time from the acceptance of the request to its first delta, in milliseconds; undefined if there was no delta. */
+  /**
+   * The time from the acceptance of the request to its first delta, in milliseconds; undefined if there was no delta.
+   */
   readonly ttftMillis: number | undefined
   readonly durationMillis: number
 }

@@ -17,7 +17,9 @@ import * as Context from "effect/Context"
 import * as Option from "effect/Option"
 import { LatencyHistogram } from "../operations/LatencyHistogram.ts"
 
-/** The label of a model that is not in the catalog, and of the model and the provider of each route above `MAX_ROUTES`. */
+/**
+ * The label of a model that is not in the catalog, and of the model and the provider of each route above `MAX_ROUTES`.
+ */
 export const OTHER = "other"
 /** The provider label of requests that were sent to no provider. */
 export const NO_PROVIDER = "none"

@@ -1,6 +1,6 @@
 /**
- * Declares the stores of mints and tiers. A mint debits a reseller's quota and credits tokens to a customer's plan. A tier
- * is a number of tokens that can be minted, with its price.
+ * Declares the stores of mints and tiers. A mint debits a reseller's quota and credits tokens to a customer's plan. A
+ * tier is a number of tokens that can be minted, with its price.
  */
 import type { MintRequest, MintResult } from "@tollgate/domain/mint/Mint"
 import { priceList, type Tier, type TierNotAvailable } from "@tollgate/domain/mint/Tier"

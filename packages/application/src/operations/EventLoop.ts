@@ -1,9 +1,9 @@
 /**
  * Yields to the event loop between the parts of a long computation.
  *
- * `Effect.yieldNow` lets other fibers run, but no socket is served meanwhile. This effect continues after the event loop
- * has served the ready sockets. One computation continues in each turn, in the order of the calls. Many long computations
- * together therefore delay a turn no longer than one computation does. An interruption cancels the wait.
+ * `Effect.yieldNow` lets other fibers run, but no socket is served meanwhile. This effect continues after the event
+ * loop has served the ready sockets. One computation continues in each turn, in the order of the calls. Many long
+ * computations together therefore delay a turn no longer than one computation does. An interruption cancels the wait.
  */
 import * as Effect from "effect/Effect"
 

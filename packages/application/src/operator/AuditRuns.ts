@@ -18,8 +18,8 @@ export class AuditRuns extends Context.Tag("@tollgate/application/AuditRuns")<
   AuditRuns,
   {
     /**
-     * Runs an audit and stores its result. Concurrent callers on one node share one audit, which continues if the callers
-     * disconnect.
+     * Runs an audit and stores its result. Concurrent callers on one node share one audit, which continues if the
+     * callers disconnect.
      */
     readonly run: (actor: OperatorName) => Effect.Effect<AuditRun>
     /** Returns the last stored result; none if no result was stored. */

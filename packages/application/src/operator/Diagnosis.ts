@@ -1,5 +1,6 @@
 /**
- * Checks the database and its schema, the catalog, the holds, the image reviews and the payment providers of a deployment.
+ * Checks the database and its schema, the catalog, the holds, the image reviews and the payment providers of a
+ * deployment.
  */
 import type { Provider } from "@tollgate/domain/catalog/Provider"
 import * as Effect from "effect/Effect"

@@ -58,7 +58,9 @@ export class OperatorSessions extends Context.Tag("@tollgate/application/Operato
       code: Redacted.Redacted<string>,
       address: ClientAddress
     ) => Effect.Effect<OpenedSession, InvalidConsoleCode>
-    /** Reads the session with this token, applies `decideUse` at the database time, and records the use if it is due. */
+    /**
+     * Reads the session with this token, applies `decideUse` at the database time, and records the use if it is due.
+     */
     readonly use: (token: Redacted.Redacted<string>) => Effect.Effect<OperatorSession, InvalidOperatorSession>
     /** Returns all stored sessions, newest first. */
     readonly list: Effect.Effect<ReadonlyArray<ReadSession>>

@@ -43,9 +43,9 @@ export class RankingsHistory extends Context.Tag("@tollgate/application/Rankings
     /**
      * Reads the history in one snapshot of the settlements. First it calls `ask` with the time of the first usage, then
      * it reads what the returned query selects. `firstUse` is the minute in which tokens of a ranked model were first
-     * settled. If this minute is more than 62 days ago, `firstUse` is the start of its day in Jakarta. If no such tokens
-     * were settled before `minute`, `firstUse` is undefined. Token counts are exact. Medians have an error, whose bound
-     * the store documents.
+     * settled. If this minute is more than 62 days ago, `firstUse` is the start of its day in Jakarta. If no such
+     * tokens were settled before `minute`, `firstUse` is undefined. Token counts are exact. Medians have an error,
+     * whose bound the store documents.
      */
     readonly read: (minute: Date, ask: (firstUse: Date | undefined) => HistoryQuery) => Effect.Effect<UsageHistory>
   }

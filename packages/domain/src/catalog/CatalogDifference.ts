@@ -153,7 +153,9 @@ const membersOfModel = (model: ModelTerms, tiers: ReadonlyArray<TierTerms>): Mem
   ["tiers", listed(tiers.map(tierText))]
 ]
 
-/** Returns the stored tiers of a model that are compared: a tier that is neither for sale nor in the file is ignored. */
+/**
+ * Returns the stored tiers of a model that are compared: a tier that is neither for sale nor in the file is ignored.
+ */
 const comparedTiers = (terms: TermsOfModel, tiers: StoredEntries["tiers"]): ReadonlyArray<TierTerms> => {
   const inFile = new Set(terms.tiers.map(({ tierUsdCents }) => tierUsdCents))
   return tiers.filter((tier) => tier.publicName === terms.publicName && (tier.forSale || inFile.has(tier.tierUsdCents)))

@@ -1,8 +1,8 @@
 /**
  * Describes the mistakes in a catalog file, one line for each wrong member.
  *
- * For a wrong member, Effect Schema reports one issue for each form that the member can have, and one more if the member
- * is optional. The issues of one member are merged into one line.
+ * For a wrong member, Effect Schema reports one issue for each form that the member can have, and one more if the
+ * member is optional. The issues of one member are merged into one line.
  */
 import * as ParseResult from "effect/ParseResult"
 import { shortened } from "../validation/Text.ts"

@@ -61,8 +61,8 @@ const wholeNumber = (min: number, max: number) =>
 const INSTANT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,3})?Z$/
 
 /**
- * Returns whether a text is a time. `Date` reads the 30th of February as a day of March, so a key with this expiry would
- * be valid for longer.
+ * Returns whether a text is a time. `Date` reads the 30th of February as a day of March, so a key with this expiry
+ * would be valid for longer.
  */
 const isInstant = (text: string): boolean => {
   const [, seconds] = INSTANT.exec(text) ?? []

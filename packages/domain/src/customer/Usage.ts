@@ -22,8 +22,8 @@ export interface UsageItem {
   /** The charged tokens of all four classes (docs/reference/billing.md#c5). */
   readonly totalTokens: Tokens
   /**
-   * The cost of all charged tokens in pico-USD, at the model's price when the request was admitted. It includes the part
-   * that the token plan covered and any write-off (docs/reference/balances-and-usage.md#c3).
+   * The cost of all charged tokens in pico-USD, at the model's price when the request was admitted. It includes the
+   * part that the token plan covered and any write-off (docs/reference/balances-and-usage.md#c3).
    */
   readonly costPico: UsdPico
   readonly settledAt: Date

@@ -34,7 +34,9 @@ export const readImageRequest = (
   })
 }
 
-/** Returns the error for a missing member, or for two members that contradict each other; undefined if there is none. */
+/**
+ * Returns the error for a missing member, or for two members that contradict each other; undefined if there is none.
+ */
 const combinationError = (
   operation: ImageOperation,
   { model, prompt, output_format: format, output_compression: compression, background }: { [name: string]: Member },

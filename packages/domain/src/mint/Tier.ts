@@ -1,6 +1,6 @@
 /**
- * A tier is a number of tokens of one model for a fixed price. A reseller mints a tier to a customer, and pays the price
- * from the reseller's quota (docs/reference/reseller.md#mint-1).
+ * A tier is a number of tokens of one model for a fixed price. A reseller mints a tier to a customer, and pays the
+ * price from the reseller's quota (docs/reference/reseller.md#mint-1).
  */
 import * as Schema from "effect/Schema"
 import type { ModelId, TierTerms } from "../catalog/Model.ts"
@@ -27,7 +27,9 @@ export const priceUsdMicroOf = (tier: Tier): UsdMicro => toUsdMicro(tier.tierUsd
 /** Returns the top-up in rupiah that pays for the tier, without the QRIS fee. */
 export const topupIdrRequiredOf = (tier: Tier): Idr => toTopupIdr(tier.tierUsdCents)
 
-/** Returns whether the tier can be minted: it is for sale and its model can be called (docs/reference/reseller.md#e6). */
+/**
+ * Returns whether the tier can be minted: it is for sale and its model can be called (docs/reference/reseller.md#e6).
+ */
 export const isAvailable = (tier: Tier): boolean => tier.forSale && tier.modelCallable
 
 /** Returns the available tiers by ascending price, then by model name. */

@@ -1,6 +1,6 @@
 /**
- * Defines amounts in the smallest unit of a dollar token with 18 decimals (USDT or USDC on BNB Smart Chain). One token is
- * 10^18 units. One micro-USD is 10^12 units.
+ * Defines amounts in the smallest unit of a dollar token with 18 decimals (USDT or USDC on BNB Smart Chain). One token
+ * is 10^18 units. One micro-USD is 10^12 units.
  */
 import * as Brand from "effect/Brand"
 import { UsdMicro } from "./UsdMicro.ts"

@@ -1,5 +1,6 @@
 /**
- * Defines amounts in pico-USD, the unit of pay-as-you-go balances and of request costs. 1 micro-USD = 1,000,000 pico-USD.
+ * Defines amounts in pico-USD, the unit of pay-as-you-go balances and of request costs. 1 micro-USD = 1,000,000
+ * pico-USD.
  *
  * Prices are whole pico-USD per token, so every cost is a whole number of pico-USD. No amount is rounded before it is
  * shown.
@@ -18,8 +19,8 @@ const PICO_PER_MICRO = 1_000_000n
 const MICRO_PER_USD = 1_000_000n
 
 /**
- * Returns the exact amount in micro-USD as a decimal string without trailing zeros: `"0.5"`, `"1234.25"`, `"3"`. The API
- * returns it as `display_cost_usd_micro`.
+ * Returns the exact amount in micro-USD as a decimal string without trailing zeros: `"0.5"`, `"1234.25"`, `"3"`. The
+ * API returns it as `display_cost_usd_micro`.
  */
 export const toExactUsdMicro = (amount: UsdPico): string => {
   const whole = amount / PICO_PER_MICRO
@@ -28,8 +29,8 @@ export const toExactUsdMicro = (amount: UsdPico): string => {
 }
 
 /**
- * Returns the amount in USD with six decimals, rounded down, so that a shown balance is never more than the real balance.
- * The API returns it as `payg.balance`.
+ * Returns the amount in USD with six decimals, rounded down, so that a shown balance is never more than the real
+ * balance. The API returns it as `payg.balance`.
  */
 export const floorToUsd = (amount: UsdPico): string => {
   const micro = amount / PICO_PER_MICRO

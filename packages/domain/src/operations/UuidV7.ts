@@ -10,8 +10,8 @@ const HEX: ReadonlyArray<string> = Array.from({ length: 256 }, (_, byte) => byte
 const hex = (random: Uint8Array, at: number): string => HEX[random[at] as number] as string
 
 /**
- * Returns the UUID for a time and {@link RANDOM_BYTES_PER_UUID} bytes of `random`, starting at `offset`. With an offset, a
- * caller can generate the random bytes of many UUIDs in one call.
+ * Returns the UUID for a time and {@link RANDOM_BYTES_PER_UUID} bytes of `random`, starting at `offset`. With an
+ * offset, a caller can generate the random bytes of many UUIDs in one call.
  */
 export const uuidV7 = (unixMillis: number, random: Uint8Array, offset = 0): string => {
   const time = unixMillis.toString(16).padStart(12, "0")

@@ -30,7 +30,10 @@ export const leaderboardOf = (leaders: ReadonlyArray<ModelUsage>): ReadonlyArray
     ...changeSince(previousTokens, tokens)
   }))
 
-/** Returns the points of the series. Each point adds up to the usage of all models in its bucket, including hidden models. */
+/**
+ * Returns the points of the series. Each point adds up to the usage of all models in its bucket, including hidden
+ * models.
+ */
 export const pointsOf = (
   buckets: ReadonlyArray<Bucket>,
   keys: ReadonlyArray<ModelHistory>,

@@ -1,6 +1,6 @@
 /**
- * Defines the query for the public rankings and its errors. The default window is `week`. A table in the HTTP adapter maps
- * each error to an HTTP status and an error code.
+ * Defines the query for the public rankings and its errors. The default window is `week`. A table in the HTTP adapter
+ * maps each error to an HTTP status and an error code.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"

@@ -29,7 +29,9 @@ export const trendingOf = (usages: ReadonlyArray<RecentUsage>): ReadonlyArray<Tr
     .slice(0, MAX_TRENDING)
     .map(({ model, tokens, previousTokens }) => ({ ...named(model), tokens, ...changeSince(previousTokens, tokens) }))
 
-/** Compares growth factors as exact fractions. The factor of a new model has the denominator zero and is the largest. */
+/**
+ * Compares growth factors as exact fractions. The factor of a new model has the denominator zero and is the largest.
+ */
 const byFactor: Order.Order<RecentUsage> = Order.make((a, b) => {
   const [left, right] = [a.tokens * b.previousTokens, b.tokens * a.previousTokens]
   return left > right ? -1 : left < right ? 1 : 0

@@ -3,8 +3,8 @@
  * failed attempts to use the operator API, and of test events and replays of webhooks.
  *
  * Three limits apply to a login: per pair of email and client IP address, per email, and per client IP address. All
- * attempts without a valid email from one client IP address count as one pair, and the limit per email does not apply to
- * them. One limit applies to a signup: per client IP address. An attempt is counted before a password is hashed. An
+ * attempts without a valid email from one client IP address count as one pair, and the limit per email does not apply
+ * to them. One limit applies to a signup: per client IP address. An attempt is counted before a password is hashed. An
  * allowed attempt counts for all its limits. A refused attempt counts for none.
  */
 import type * as Brand from "effect/Brand"
@@ -84,6 +84,8 @@ export const decideAttempt = (
   return full.length === 0 ? Either.right(next) : Either.left(full)
 }
 
-/** Returns the error for a refused attempt. Its `retryAfterSeconds` is the time until every window allows an attempt. */
+/**
+ * Returns the error for a refused attempt. Its `retryAfterSeconds` is the time until every window allows an attempt.
+ */
 export const refusalOf = (full: FullWindows): RateLimited =>
   new RateLimited({ retryAfterSeconds: Math.max(...full.map(({ refusal }) => refusal.retryAfterSeconds)) })

@@ -1,5 +1,6 @@
 /**
- * Defines the blacklist of emails that cannot sign up as a reseller. A pattern blocks one email address or a whole domain:
+ * Defines the blacklist of emails that cannot sign up as a reseller. A pattern blocks one email address or a whole
+ * domain:
  *
  *     bad@example.com      only this address
  *     @example.com         all addresses at example.com, but not at sub.example.com

@@ -2,8 +2,8 @@
  * Defines the claims of a reseller token, and decides whether a token grants access
  * (docs/reference/reseller.md#res-6, docs/reference/reseller.md#b4).
  *
- * A valid signature is not sufficient. At every request the reseller must be active, and the token must have the reseller's
- * current version. A suspension therefore takes effect immediately.
+ * A valid signature is not sufficient. At every request the reseller must be active, and the token must have the
+ * reseller's current version. A suspension therefore takes effect immediately.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -12,7 +12,9 @@ import type { Reseller, ResellerId } from "./Reseller.ts"
 export const AUDIENCE = "reseller"
 export const LIFETIME_SECONDS = 86_400
 
-/** The email or password is wrong; or the token is missing, invalid, expired or revoked, or its reseller is not active. */
+/**
+ * The email or password is wrong; or the token is missing, invalid, expired or revoked, or its reseller is not active.
+ */
 export class InvalidCredentials extends Schema.TaggedError<InvalidCredentials>()("InvalidCredentials", {}) {}
 
 export interface ResellerClaims {

@@ -1,8 +1,8 @@
 /**
  * Decides an operator's change of a reseller's status (docs/reference/reseller.md#b8).
  *
- * If the reseller already has the new status, the decision succeeds and changes nothing, so that the operator can repeat
- * it.
+ * If the reseller already has the new status, the decision succeeds and changes nothing, so that the operator can
+ * repeat it.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"

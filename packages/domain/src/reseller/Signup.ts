@@ -9,7 +9,10 @@ import { charactersWithin, Name } from "../validation/Text.ts"
 /** Another reseller already has this email. */
 export class EmailExists extends Schema.TaggedError<EmailExists>()("EmailExists", {}) {}
 
-/** A password in Unicode form NFC. Different keyboards send different code points for the same letters; NFC unifies them. */
+/**
+ * A password in Unicode form NFC. Different keyboards send different code points for the same letters; NFC unifies
+ * them.
+ */
 const PasswordText = Schema.transform(Schema.String, Schema.String, {
   strict: true,
   decode: (text) => text.normalize("NFC"),

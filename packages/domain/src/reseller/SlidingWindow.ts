@@ -1,6 +1,6 @@
 /**
- * A sliding-window rate limit allows at most `max` events in any interval of `windowMillis`. The limit is exact, because
- * the time of each event is stored instead of a counter per minute.
+ * A sliding-window rate limit allows at most `max` events in any interval of `windowMillis`. The limit is exact,
+ * because the time of each event is stored instead of a counter per minute.
  *
  * An event (a hit) counts until it is older than the window. A hit in the future counts too, because the clocks of two
  * nodes differ slightly. A hit that is further in the future than the duration of the window does not count: it shows

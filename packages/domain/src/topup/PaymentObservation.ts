@@ -1,20 +1,22 @@
 /**
- * An observation is the state of a payment as its provider reports it. If the request to the provider fails, there is no
- * observation.
+ * An observation is the state of a payment as its provider reports it. If the request to the provider fails, there is
+ * no observation.
  */
 import type { TokenRaw } from "../money/TokenRaw.ts"
 import type { UsdMicro } from "../money/UsdMicro.ts"
 
 /**
- * The total amount received for the order so far, if the provider reports it: a raw amount read from the chain, or an amount
- * in micro-USD from a crypto provider. Money for another order or in another coin is not included.
+ * The total amount received for the order so far, if the provider reports it: a raw amount read from the chain, or an
+ * amount in micro-USD from a crypto provider. Money for another order or in another coin is not included.
  */
 export interface Received {
   readonly receivedRaw: TokenRaw | undefined
   readonly receivedUsdMicro: UsdMicro | undefined
 }
 
-/** Details for an operator who inspects a payment. The details may be incomplete, and do not affect the order's status. */
+/**
+ * Details for an operator who inspects a payment. The details may be incomplete, and do not affect the order's status.
+ */
 export interface PaymentEvidence {
   /** The ids of the blockchain transactions that transferred the money. */
   readonly transactions: ReadonlyArray<string>

@@ -1,7 +1,7 @@
 /**
- * Decides the next status of an order after its payment provider reported the state of the payment (an observation), and
- * credits a paid order (docs/reference/reseller.md#top-8, docs/reference/reseller.md#d5, docs/reference/reseller.md#d6,
- * docs/reference/reseller.md#d8, docs/reference/reseller.md#x13).
+ * Decides the next status of an order after its payment provider reported the state of the payment (an observation),
+ * and credits a paid order (docs/reference/reseller.md#top-8, docs/reference/reseller.md#d5,
+ * docs/reference/reseller.md#d6, docs/reference/reseller.md#d8, docs/reference/reseller.md#x13).
  *
  *   observation  order status                       next status
  *   Paid         pending, expired, failed           crediting, even if the payment is late

@@ -1,6 +1,6 @@
 /**
- * `startGateway` starts a gateway on a free port, with connections to local providers and a ledger in memory. Every test
- * must stop its gateways with `closeGateways`, which returns the resources that are still in use.
+ * `startGateway` starts a gateway on a free port, with connections to local providers and a ledger in memory. Every
+ * test must stop its gateways with `closeGateways`, which returns the resources that are still in use.
  */
 
 import { ConsoleFolder } from "@tollgate/adapters-http/console/ConsoleFiles"

@@ -3,8 +3,8 @@
  * change until the request is sent.
  *
  * A change is shown as booked only after the gateway has confirmed it. If the response is lost or has a status from 500
- * on, the page states that the result is unknown, until a response to a repeat proves the result. A repeat uses the same
- * operation id.
+ * on, the page states that the result is unknown, until a response to a repeat proves the result. A repeat uses the
+ * same operation id.
  */
 import { useState } from "preact/hooks"
 import { useAction } from "../../api/Loaded.ts"
