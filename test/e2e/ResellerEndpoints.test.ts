@@ -242,7 +242,7 @@ describe("a delivery", () => {
     expect((await programme.post(path, as(reseller))).status).toBe(201)
     // Records 29 requests with times in the future, so that none of them expires during the test.
     await programme.query(
-      "UPDATE login_window SET hits = array_fill(now() + interval '1 hour', ARRAY[29]) WHERE key = $1",
+      "UPDATE login_window SET hits = array_fill(now() + interval '30 seconds', ARRAY[29]) WHERE key = $1",
       [`webhooks of ${reseller.id}`]
     )
     const replayPath = `${DELIVERIES}/${textOf((await list())[0]?.delivery_id)}/replay`
