@@ -451,7 +451,7 @@ describe("a top-up", () => {
       })
     )
 
-    it.effect("gets a repeated payment by the id of an original payment", () =>
+    it.effect("gets a repeated payment by the id of any of its original payments", () =>
       Effect.gen(function* () {
         const orders = yield* TopUpOrders
         const { id: resellerId } = yield* aReseller()

@@ -27,7 +27,7 @@ describe("the share of a party", () => {
   })
 
   property(
-    "grows to at most half of what others left free",
+    "grows to at most half of what others left free, rounded up",
     [FastCheck.integer({ min: 1, max: 40 }), FastCheck.array(FastCheck.tuple(FastCheck.nat(4), FastCheck.boolean()))],
     (limit, steps) => {
       const shares = new Shares<number>(limit)

@@ -7,7 +7,7 @@ const full = Effect.fail("full")
 /** Lets other fibers run until all of them wait. */
 const started = TestClock.adjust("1 millis")
 
-/** At most two executions run concurrently. `slow` takes one second and returns its number. */
+/** At most two executions run concurrently. `slow` takes one second and returns the number of its call. */
 const aFlight = Effect.map(SingleFlight.make<string, number, string>(2), (flight) => {
   const count = { started: 0 }
   const slow = () => Effect.delay(Effect.succeed(++count.started), "1 second")

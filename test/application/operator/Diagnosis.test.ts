@@ -3,7 +3,7 @@ import { holdFindings } from "@tollgate/application/operator/Diagnosis"
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 
-/** Returns the finding about this number of open holds, of which the oldest are on a dead node. */
+/** Returns the finding about `open` open holds, of which the oldest `orphaned` are on dead nodes. */
 const found = async (open: number, orphaned: number) => {
   const holds = Array.from({ length: open }, (_, i) => ({ orphaned: i < orphaned }) as ListedHold)
   const store = { page: ({ limit }: { readonly limit: number }) => Effect.succeed(holds.slice(0, limit)) }
@@ -17,7 +17,7 @@ describe("the check of the holds", () => {
     [999, 3, "999 open, 3 on dead nodes"],
     [5_000, 0, "1000 or more open, none of the 1000 oldest on a dead node"],
     [5_000, 3, "1000 or more open, 3 or more on dead nodes"]
-  ])("of %i holds with %i on a dead node says only what it has read", async (open, orphaned, detail) => {
+  ])("of %i holds with %i on a dead node describes only the 1000 oldest", async (open, orphaned, detail) => {
     expect(await found(open, orphaned)).toBe(detail)
   })
 })

@@ -10,7 +10,7 @@ import { anObservation, aWebhook, TopUpFixture } from "./TopUpFixture.ts"
 const body = new Uint8Array()
 const named = orderNumberOf(anOrder().id)
 
-/** The provider of the stored order reports it as paid. Its webhook contains this order number. */
+/** Stores an order that its provider reports as paid. The provider's webhook names the order `number`. */
 const notified = (number: string = named, order = anOrder()) => {
   const fixture = new TopUpFixture()
   fixture.store(order)
@@ -23,7 +23,7 @@ const notified = (number: string = named, order = anOrder()) => {
 }
 
 describe("a webhook", () => {
-  it.effect("refreshes its order", () => {
+  it.effect("refreshes the order that it names", () => {
     const fixture = notified()
     return Effect.gen(function* () {
       expect(yield* handleWebhook("bsc", {}, body)).toEqual({ success: true })

@@ -278,7 +278,7 @@ describe("a refresh after a webhook", () => {
     )
   )
 
-  it.effect("runs again for the next webhook", () =>
+  it.effect("runs again for a second webhook", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         const { refresh } = yield* OrderPayments
@@ -291,7 +291,7 @@ describe("a refresh after a webhook", () => {
     )
   )
 
-  it.effect("reads the payment after the last webhook, even if a background refresh began before it", () =>
+  it.effect("reads the payment after the last webhook, even if a background refresh began before that webhook", () =>
     withAnOrder((fixture, stored) =>
       Effect.gen(function* () {
         let state = anObservation("Pending")
@@ -334,6 +334,22 @@ describe("a refresh after a webhook", () => {
           fixture.layer
         )
         expect(read).toEqual([[], ["5002"]])
+      })
+    )
+  )
+
+  it.effect("begins one second after a refresh that began while the order was read", () =>
+    withAnOrder((fixture, stored) =>
+      Effect.gen(function* () {
+        const { refresh } = yield* OrderPayments
+        fixture.reading = Effect.sleep("500 millis")
+        yield* Effect.fork(refresh(stored, "webhook"))
+        yield* TestClock.adjust("200 millis")
+        yield* refresh(stored, "reseller")
+        yield* TestClock.adjust("900 millis")
+        expect(fixture.count("refresh")).toBe(1)
+        yield* TestClock.adjust("100 millis")
+        expect(fixture.count("refresh")).toBe(2)
       })
     )
   )
@@ -493,7 +509,7 @@ describe("the opening of a payment", () => {
 
   const newId = (i: number) => OrderId.make(`01930000-0000-7000-8000-${String(i).padStart(12, "0")}`)
 
-  it.effect("is refused if its reseller has too many concurrent openings", () =>
+  it.effect("is refused while its reseller has 32 concurrent openings", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.opening = Effect.delay(Effect.succeed(anOpening()), "5 seconds")
@@ -542,6 +558,32 @@ describe("the opening of a payment", () => {
       expect((yield* open(fixture.provider(), aReseller(), Effect.succeed(draft(fixture)))).status).toBe("pending")
     }).pipe(Effect.provide(fixture.layer))
   })
+})
+
+describe("the refreshes of one reseller", () => {
+  it.effect("leave requests to the provider for other resellers and for webhooks", () =>
+    withAnOrder((fixture) =>
+      Effect.gen(function* () {
+        fixture.response = Effect.never
+        const { refresh } = yield* OrderPayments
+        const orderOf = (resellerId: ResellerId, i: number) => {
+          const id = OrderId.make(`01930000-0000-7000-8002-${String(i).padStart(12, "0")}`)
+          return fixture.store(anOrder({ id, resellerId }))
+        }
+        const [flooding, another] = [1, 2].map((i) => ResellerId.make(`01930000-0000-7000-8003-00000000000${i}`))
+        if (flooding === undefined || another === undefined) throw new Error("two resellers have an id")
+        const orders = Array.from({ length: 100 }, (_, i) => orderOf(flooding, i))
+        yield* Effect.forEach(orders, (stored) => Effect.fork(refresh(stored, "reseller")))
+        yield* TestClock.adjust("1 seconds")
+        expect(fixture.count("refresh")).toBe(16)
+        yield* Effect.fork(refresh(orderOf(another, 100), "reseller"))
+        yield* Effect.fork(refresh(orderOf(flooding, 101), "webhook"))
+        yield* Effect.fork(refresh(orderOf(flooding, 102), "background"))
+        yield* TestClock.adjust("1 seconds")
+        expect(fixture.count("refresh")).toBe(19)
+      })
+    )
+  )
 })
 
 describe("the refreshes of a hanging provider", () => {

@@ -39,6 +39,8 @@ export class TopUpFixture {
   /** The calls `refresh`, `open`, `cancel`, `record`, `credit` and `claim`, in the order in which they begin. */
   readonly log: Array<string> = []
   quota = aQuota(0n)
+  /** Runs before the store reads an order. */
+  reading: Effect.Effect<void> = Effect.void
 
   response: Effect.Effect<PaymentObservation, ProviderUnavailable> = Effect.succeed(anObservation("Pending"))
   opening: Effect.Effect<OpenedPayment, ProviderUnavailable | AmountRejected> = Effect.succeed(anOpening())
@@ -121,7 +123,7 @@ export class TopUpFixture {
         ),
       abandon: (id, reason) => Effect.sync(() => void this.abandoned.set(id, reason)),
       abandonStale: () => Effect.sync(() => this.stale),
-      find: (id) => Effect.sync(() => this.#stored(id)),
+      find: (id) => Effect.map(this.reading, () => this.#stored(id)),
       findForReseller: (resellerId, id) =>
         Effect.filterOrFail(
           Effect.orElseFail(

@@ -114,7 +114,7 @@ describe("reading an order", () => {
     }).pipe(Effect.provide(fixture.layer))
   })
 
-  it.effect("finds the order for an operator by its order number", () => {
+  it.effect("finds the order for an operator by its id and by its order number", () => {
     const fixture = new TopUpFixture()
     fixture.store(anOrder({ status: "credited" }))
     return Effect.gen(function* () {

@@ -9,7 +9,7 @@ import { anOrder, aQuota, instant, MINUTE, observation, order, someTime } from "
 const pending: PaymentObservation = { _tag: "Pending", received: undefined }
 const paid: PaymentObservation = { _tag: "Paid", received: undefined, paidAt: undefined }
 
-/** A transaction of a refresh. A list of steps can miss the credit after an observation, as after a crash. */
+/** A database transaction of a refresh. A list of steps can miss the credit after an observation, as after a crash. */
 type Step =
   | { readonly _tag: "observe"; readonly seen: PaymentObservation; readonly now: Date }
   | { readonly _tag: "credit"; readonly now: Date }
@@ -194,7 +194,7 @@ describe("a payment observation", () => {
     expect(anomaliesOf(order)).toEqual(["late"])
   })
 
-  it("sets a payment time between the creation and now", () => {
+  it("of a payment sets a payment time between the creation of the order and now", () => {
     const paidAt = (at: number) =>
       decideRefresh(anOrder(), { ...paid, paidAt: instant(at) }, instant(10 * MINUTE)).order.paidAt
     expect(paidAt(5 * MINUTE)).toEqual(instant(5 * MINUTE))
@@ -215,6 +215,16 @@ describe("a payment observation", () => {
   it("stores at most 100 transactions", () => {
     const flood = seen(Array.from({ length: 1_000 }, (_, i) => `0x${i}`))
     expect(decideRefresh(first, flood, instant(3)).order.evidence.transactions).toHaveLength(100)
+  })
+
+  it("stores at most 500 characters of a transaction and of an alert", () => {
+    const long = "x".repeat(100_000)
+    const start = `${"x".repeat(500)}...`
+    expect(decideRefresh(anOrder(), seen([long]), instant(1)).order.evidence.transactions).toEqual([start])
+    const odd: PaymentObservation = { _tag: "Suspicious", reason: long, received: undefined }
+    const { alert, order } = decideRefresh(anOrder(), odd, instant(1))
+    expect(alert).toBe(start)
+    expect(order.evidence.remarks).toEqual([start])
   })
 })
 

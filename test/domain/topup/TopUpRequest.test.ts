@@ -150,14 +150,17 @@ describe("a repeated operation id", () => {
       Either.flatMap(read(TopUpRequest)(body), (request) => decideRepeatedTopUp(request, termsOf(earlier)))
     )
 
-  it.each(["qris", "hosted_qris", "crypto", "crypto_bep20"] as const)("returns an equal order by %s", (method) => {
-    const body = { method, [amountPathOf(method)]: 5_000_000 }
-    expect(repeats(body, body)).toBe(true)
-    expect(repeats({ ...body, [amountPathOf(method)]: 5_000_001 }, body)).toBe(false)
-    const other = amountPathOf(method) === "amount_idr" ? "amount_usd_micro" : "amount_idr"
-    expect(repeats({ ...body, [other]: 5_000_000 }, body)).toBe(false)
-    expect(repeats({ method }, body)).toBe(false)
-  })
+  it.each(["qris", "hosted_qris", "crypto", "crypto_bep20"] as const)(
+    "returns the order of an equal request by %s",
+    (method) => {
+      const body = { method, [amountPathOf(method)]: 5_000_000 }
+      expect(repeats(body, body)).toBe(true)
+      expect(repeats({ ...body, [amountPathOf(method)]: 5_000_001 }, body)).toBe(false)
+      const other = amountPathOf(method) === "amount_idr" ? "amount_usd_micro" : "amount_idr"
+      expect(repeats({ ...body, [other]: 5_000_000 }, body)).toBe(false)
+      expect(repeats({ method }, body)).toBe(false)
+    }
+  )
 
   it("returns no order of another method or token", () => {
     const rupiah = { method: "qris", amount_idr: 5_000_000 }

@@ -25,7 +25,9 @@ import { documented, ResellerError } from "../openapi/ResellerDocs.ts"
 const Notification = Schema.Unknown.annotations({
   jsonSchema: {
     type: "object",
-    description: "The notification in the format of the payment provider, with its signature."
+    description:
+      "The notification in the format of the payment provider. Its signature is in the notification or in a header, as " +
+      "the payment provider defines."
   }
 })
 

@@ -19,14 +19,15 @@ const ID = "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70"
 const QR_IMAGE_URL = `https://gateway.example/qr/${ID}.svg?t=Zm9y`
 const QRIS = "00020101021226610014COM.GO-JEK.WWW..."
 const ADDRESS = "0x4f3a120E72C76c22ae802D129F599BFDbc31cb81"
+const TRON_ADDRESS = "TQn9Y2khEsLJW1ChVWFMSMeRDow5KcbLSE"
 const CONTRACT = "0x55d398326f99059fF775485246999027B3197955"
 const AT = "2026-11-20T09:30:00.000Z"
 
 const DepositAddressBody = Schema.Struct({
   network: text("The network for the payment.", "trx"),
   token_kind: TokenKind.annotations({ description: "The token to send." }),
-  deposit_address: text("The address that receives the payment.", "TQn9Y2khEsLJW1ChVWFMSMeRDow5KcbLSE"),
-  amount: text("The exact number of tokens to send, with decimals.", "25.000000"),
+  deposit_address: text("The address that receives the payment.", TRON_ADDRESS),
+  amount: text("The exact number of tokens to send, as a decimal number.", "25"),
   memo: Schema.optional(text("The memo to send with the payment, on networks that need one.", "1028734"))
 }).annotations({ identifier: "DepositAddress" })
 
@@ -93,9 +94,11 @@ const members = {
 }
 
 const { id, order_number, payment_method, provider, ...rest } = members
+const PAYMENT_ID = "8f9c1c2a-8d0d-4c58-9b3b-6c9f5a3b0a11"
 const provider_payment_id = text(
-  "The id of the payment at the payment provider.",
-  "8f9c1c2a-8d0d-4c58-9b3b-6c9f5a3b0a11"
+  "The id of the payment at the payment provider. For `crypto`: the ids of the payments, one for each deposit address, " +
+    "separated by commas. For `crypto_bep20`: `bsc:` followed by the deposit address.",
+  PAYMENT_ID
 )
 
 const example = {
@@ -113,6 +116,22 @@ const example = {
   created_at: AT,
   qr_content: QRIS,
   qr_image_url: QR_IMAGE_URL
+}
+
+const crypto = {
+  id: ID,
+  order_number: `RTO-${ID}`,
+  payment_method: "crypto" as const,
+  provider: "nowpayments",
+  quota_usd_micro: 25_000_000,
+  status: "pending" as const,
+  payment_status: "pending" as const,
+  expires_at: "2026-11-20T10:30:00.000Z",
+  created_at: AT,
+  deposit_addresses: [
+    { network: "trx", token_kind: "usdt" as const, deposit_address: TRON_ADDRESS, amount: "25" },
+    { network: "matic", token_kind: "usdc" as const, deposit_address: ADDRESS, amount: "25" }
+  ]
 }
 
 const bep20 = {
@@ -154,8 +173,9 @@ export const TopUpOrderBody = Schema.Struct({
 }).annotations({
   identifier: "TopUpOrder",
   examples: [
-    { ...example, provider_payment_id: "8f9c1c2a-8d0d-4c58-9b3b-6c9f5a3b0a11" },
-    { ...bep20, provider_payment_id: ADDRESS }
+    { ...example, provider_payment_id: PAYMENT_ID },
+    { ...crypto, provider_payment_id: "5745459419,5745459420" },
+    { ...bep20, provider_payment_id: `bsc:${ADDRESS}` }
   ]
 })
 
@@ -170,7 +190,7 @@ export const CreatedTopUpOrder = Schema.Struct({
   )
 }).annotations({
   identifier: "CreatedTopUpOrder",
-  examples: [{ ...example, provider_payment_id: "8f9c1c2a-8d0d-4c58-9b3b-6c9f5a3b0a11", already_applied: false }]
+  examples: [{ ...example, provider_payment_id: PAYMENT_ID, already_applied: false }]
 })
 
 type Listed = typeof ListedTopUpOrder.Type

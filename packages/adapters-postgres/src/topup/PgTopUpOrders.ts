@@ -273,7 +273,7 @@ const makeDrafts: Effect.Effect<Drafts, never, SqlClient.SqlClient> = Effect.gen
               AND created_at < clock_timestamp() - make_interval(secs => ${Duration.toSeconds(olderThan)})
             ORDER BY created_at LIMIT ${ABANDON_BATCH_SIZE} FOR UPDATE SKIP LOCKED)
           UPDATE topup_order o SET provision_state = 'abandoned',
-            abandoned_because = 'the request ended before the payment was opened'
+            abandoned_because = 'the payment was not opened in time'
           FROM stale, reseller r WHERE o.id = stale.id AND r.id = o.reseller_id
           RETURNING ${sql.literal(DRAFT)}, ${sql.literal(PAYER)}`,
         (rows) => {

@@ -52,7 +52,7 @@ export class OpenTopUps extends Context.Tag("@tollgate/application/OpenTopUps")<
         refresh: refreshes.run(
           "refresh",
           () => refreshOpen,
-          Effect.dieMessage("two refreshes of all orders have the same key")
+          Effect.dieMessage("a refresh of all orders has a key other than `refresh`")
         )
       })
     )

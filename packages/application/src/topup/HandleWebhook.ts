@@ -57,7 +57,7 @@ const acknowledged = (named: ReadonlyArray<PaymentProvider>, headers: Headers, b
     } else {
       const orderNumber = notification.orderNumber?.slice(0, MAX_LOGGED_LENGTH)
       const provider = named[0]?.name
-      yield* Effect.logInfo("a webhook named no order of this provider", { provider, orderNumber })
+      yield* Effect.logInfo("a webhook named no order of this provider", { provider, order_number: orderNumber })
     }
     return { acknowledgement, outcome: Option.isSome(stored) ? ("accepted" as const) : ("no_order" as const) }
   })
@@ -77,9 +77,9 @@ const orderOf = ({ orderNumber, repeated }: PaymentNotification, label: string) 
   })
 
 /**
- * Verifies the webhook with each provider of this name, until one accepts its signature. Two providers can have the
- * same name if an embedding program configures an earlier provider. Their labels then differ, for example `midtrans`
- * and an earlier `midtrans-sandbox`.
+ * Verifies the webhook with each provider of this name, until one accepts its signature. A program that embeds this
+ * package can configure two providers with the same name but different labels, for example `midtrans`, and
+ * `midtrans-sandbox` for older orders.
  */
 const genuine = (providers: ReadonlyArray<PaymentProvider>, headers: Headers, body: Uint8Array) =>
   Effect.gen(function* () {

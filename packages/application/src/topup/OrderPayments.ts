@@ -34,6 +34,12 @@ const PAUSE_NANOS = Duration.unsafeToNanos(Duration.seconds(1))
  */
 const MAX_CONCURRENT_REFRESHES = 128
 /**
+ * The maximum number of concurrent refreshes at one provider that resellers have started. A reseller gets at most half
+ * of those that other resellers leave free. One reseller with many orders therefore stops neither the refreshes nor the
+ * openings of the others.
+ */
+const MAX_CONCURRENT_RESELLER_REFRESHES = 32
+/**
  * The maximum number of payments that are opened concurrently at one provider. Each provider has its own limit, so a
  * provider that hangs stops only its own openings. A reseller gets at most half of the openings that other resellers
  * leave free, so one reseller does not stop the openings of the others.
@@ -108,23 +114,32 @@ export const layer: Layer.Layer<OrderPayments, never, Ports> = Layer.scoped(
     /** The shares of providers in the refreshes. */
     const refreshShares = new Shares<string>(MAX_CONCURRENT_REFRESHES)
     const scheduleShares = new Shares<string>(MAX_CONCURRENT_REFRESHES)
+    /** The shares of resellers in the refreshes at each provider that resellers have started. */
+    const resellerShares = new Map(
+      providers.map(({ label }) => [label, new Shares<ResellerId>(MAX_CONCURRENT_RESELLER_REFRESHES)])
+    )
     const inFlight = yield* SingleFlight.make<OrderId, RefreshResult, never, Ports>(MAX_CONCURRENT_REFRESHES)
     /** The refreshes that begin after the running refresh and the pause that follows it. */
     const scheduled = yield* SingleFlight.make<OrderId, RefreshResult>(MAX_CONCURRENT_REFRESHES)
     const refreshedAtNanos = new Map<OrderId, bigint>()
 
+    const forgetPassedPauses = (now: bigint): void => {
+      for (const [id, at] of refreshedAtNanos) {
+        if (now - at < PAUSE_NANOS) break
+        refreshedAtNanos.delete(id)
+      }
+    }
+
     const pauseLeft = ({ order }: StoredTopUp): Effect.Effect<bigint> =>
       Effect.map(Clock.currentTimeNanos, (now) => {
-        for (const [id, at] of refreshedAtNanos) {
-          if (now - at < PAUSE_NANOS) break
-          refreshedAtNanos.delete(id)
-        }
+        forgetPassedPauses(now)
         const at = refreshedAtNanos.get(order.id)
         return at === undefined ? 0n : at + PAUSE_NANOS - now
       })
 
     const startPause = ({ order }: StoredTopUp) =>
       Effect.map(Clock.currentTimeNanos, (now) => {
+        forgetPassedPauses(now)
         if (order.simulated) return
         // The entry is deleted first: a new entry is at the end of the map, so the map stays ordered by time.
         refreshedAtNanos.delete(order.id)
@@ -146,19 +161,23 @@ export const layer: Layer.Layer<OrderPayments, never, Ports> = Layer.scoped(
 
     const unchanged = ({ order }: StoredTopUp) => Effect.succeed(notRefreshed(order))
 
+    const refreshWithPause = (stored: StoredTopUp) => Effect.ensuring(refreshOrder(stored), startPause(stored))
+
     /** Starts the refresh of an order, or joins the running refresh of this order. */
-    const startOrJoin = (stored: StoredTopUp): Effect.Effect<RefreshResult> =>
+    const startOrJoin = (stored: StoredTopUp, refresh = refreshWithPause(stored)): Effect.Effect<RefreshResult> =>
       inFlight.run(
         stored.order.id,
-        () =>
-          withinShare(
-            refreshShares,
-            stored.order.provider,
-            Effect.ensuring(refreshOrder(stored), startPause(stored)),
-            unchanged(stored)
-          ),
+        () => withinShare(refreshShares, stored.order.provider, refresh, unchanged(stored)),
         unchanged(stored)
       )
+
+    /** Refreshes an order for its reseller. Returns the order as it is stored if the reseller has used up its share. */
+    const refreshWithinShare = (stored: StoredTopUp) => {
+      const { provider, resellerId, simulated, status } = stored.order
+      const shares = simulated || status === "crediting" ? undefined : resellerShares.get(provider)
+      const refresh = refreshWithPause(stored)
+      return shares === undefined ? refresh : withinShare(shares, resellerId, refresh, unchanged(stored))
+    }
 
     /** Returns whether a reseller gets the order as it is stored. */
     const isUpToDate = (stored: StoredTopUp): Effect.Effect<boolean> => {
@@ -186,12 +205,15 @@ export const layer: Layer.Layer<OrderPayments, never, Ports> = Layer.scoped(
         yield* leave
         // Webhooks that arrived during the wait can have stored repeated payments with the order.
         const latest = yield* orders.find(stored.order.id)
+        // Another refresh of the order can have begun during this read.
+        yield* untilIdle(stored)
         return yield* startOrJoin(Option.getOrElse(latest, () => stored))
       })
 
     return {
-      // A client that disconnects while the draft is stored would otherwise leave the draft unopened. Its request stays
-      // in progress until the draft is stored, so the limit of the requests in progress also limits these drafts.
+      // A disconnect of the client does not interrupt the storing of the draft, because the draft would then stay
+      // unopened. The request stays in progress until the draft is stored, so the limit of the requests in progress
+      // also limits these drafts.
       open: (provider, { id: resellerId, name, email }, draft) =>
         Effect.uninterruptibleMask((restore) =>
           Effect.gen(function* () {
@@ -216,7 +238,9 @@ export const layer: Layer.Layer<OrderPayments, never, Ports> = Layer.scoped(
       refresh: (stored, trigger) => {
         switch (trigger) {
           case "reseller":
-            return Effect.flatMap(isUpToDate(stored), (is) => (is ? unchanged(stored) : startOrJoin(stored)))
+            return Effect.flatMap(isUpToDate(stored), (is) =>
+              is ? unchanged(stored) : startOrJoin(stored, refreshWithinShare(stored))
+            )
           case "webhook": {
             const { id, provider } = stored.order
             return scheduled.run(

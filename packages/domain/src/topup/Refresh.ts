@@ -11,7 +11,7 @@
  *   Refunded     pending                            failed, with an alert
  *   Refunded     every other status                 unchanged, with an alert
  *   Suspicious   any                                unchanged, with an alert
- *   Pending, with a refund of another payment       as Pending, with an alert
+ *   Pending      any, if `alert` is set             as without `alert`, but with an alert
  *   every other combination                         unchanged
  *
  * Every observation also updates the order's received amount and evidence.
@@ -22,6 +22,7 @@
  */
 import * as Account from "../ledger/Account.ts"
 import { type Booking, systemAccounts } from "../ledger/Transfer.ts"
+import { shortened } from "../validation/Text.ts"
 import type { PaymentEvidence, PaymentObservation, Received } from "./PaymentObservation.ts"
 import type { TopUpOrder } from "./TopUpOrder.ts"
 
@@ -46,8 +47,9 @@ export const decideRefresh = (order: TopUpOrder, seen: PaymentObservation, now: 
 }
 
 const alertOf = (seen: PaymentObservation): string | undefined => {
-  if (seen._tag === "Suspicious" || seen._tag === "Refunded") return seen.reason
-  return seen._tag === "Pending" ? seen.alert : undefined
+  const reason = seen._tag === "Suspicious" || seen._tag === "Refunded" ? seen.reason : undefined
+  const alert = seen._tag === "Pending" ? seen.alert : reason
+  return alert === undefined ? undefined : shortened(alert, MAX_EVIDENCE_LENGTH)
 }
 
 type Move = Partial<Pick<TopUpOrder, "status" | "paidAt">>
@@ -85,6 +87,8 @@ const larger = <Amount extends bigint>(a: Amount | undefined, b: Amount | undefi
 
 /** The maximum number of stored transactions, and of stored remarks. Further evidence is only at the provider. */
 const MAX_EVIDENCE = 100
+/** The maximum length of a stored transaction, remark or alert. These texts contain texts of the provider. */
+const MAX_EVIDENCE_LENGTH = 500
 
 const allOf = (before: PaymentEvidence, seen: PaymentEvidence | undefined): PaymentEvidence =>
   seen === undefined
@@ -95,7 +99,7 @@ const allOf = (before: PaymentEvidence, seen: PaymentEvidence | undefined): Paym
       }
 
 const union = (before: ReadonlyArray<string>, seen: ReadonlyArray<string>): ReadonlyArray<string> =>
-  [...new Set([...before, ...seen])].slice(0, MAX_EVIDENCE)
+  [...new Set([...before, ...seen.map((text) => shortened(text, MAX_EVIDENCE_LENGTH))])].slice(0, MAX_EVIDENCE)
 
 /** A credited order, the reseller's increased quota, and the transfer to book. */
 export interface Credited {

@@ -2,8 +2,8 @@
  * Schedules the background refreshes of an order (docs/reference/reseller.md#d10).
  *
  * An order is refreshed while it is pending or crediting. An expired or failed order is refreshed until one week after
- * its expiry, because a late payment is credited. The pause between two refreshes is 30 seconds. It grows with the time
- * since the expiry, up to one hour, unless the order is crediting.
+ * its expiry, because a late payment is credited. The pause between two refreshes is 30 seconds. After the expiry the
+ * pause grows, up to one hour, unless the order is crediting.
  *
  * A credited order that can receive more money is refreshed until one week after its credit. The excess money is not
  * credited, but an operator must see it (docs/reference/reseller.md#d8). These refreshes are not urgent: the pause

@@ -52,7 +52,7 @@ export interface TopUpTerms {
 export const tokenKindOf = ({ amount, method }: TopUpTerms): TokenKind | undefined =>
   amount._tag === "Dollars" && method === "crypto_bep20" ? amount.tokenKind : undefined
 
-/** An order whose payment is being opened. */
+/** The data that an order already has before its payment is opened. */
 export interface TopUpDraft extends TopUpTerms {
   readonly id: OrderId
   readonly resellerId: ResellerId
@@ -81,8 +81,8 @@ export interface TopUpOrder extends TopUpDraft {
 }
 
 /**
- * The reseller has too many unpaid orders. `retryAfterSeconds` is the time until one of them expires, or 20 seconds if
- * the next of them to end is a draft.
+ * The reseller has too many unpaid orders. `retryAfterSeconds` is the time until the first of them expires. A draft,
+ * which has no expiry yet, counts with 20 seconds.
  */
 export class TooManyUnpaidOrders extends Schema.TaggedError<TooManyUnpaidOrders>()("TooManyUnpaidOrders", {
   maxUnpaidOrders: Schema.Int,
@@ -100,7 +100,10 @@ export interface UnpaidOrder {
 /** Maximum number of unpaid orders per reseller (docs/reference/reseller.md#d12). */
 export const MAX_UNPAID_ORDERS = 50
 
-/** A draft is opened or abandoned within about this time. */
+/**
+ * On a running node, the payment of a draft is usually opened within this time, or the draft is abandoned. The draft of
+ * a node that has died is abandoned later.
+ */
 const DRAFT_MILLIS = 20_000
 
 /** Allows a new order, unless the reseller has too many unpaid orders. */

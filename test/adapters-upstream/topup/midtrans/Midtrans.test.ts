@@ -88,6 +88,7 @@ describe("a payment", () => {
     ["with a QRIS code that cannot be scanned", { qr_string: `${aQrisCode(105_000n).slice(0, -4)}0000` }],
     ["with a QRIS code for another amount", { qr_string: aQrisCode(100_000n) }],
     ["of another amount", { gross_amount: "100000.00" }],
+    ["with an id that cannot be stored", { transaction_id: "a\0b" }],
     ["of another order", { order_id: OTHER_NUMBER }],
     ["in another currency", { currency: "USD" }],
     ["with the status `deny`", { transaction_status: "deny" }]

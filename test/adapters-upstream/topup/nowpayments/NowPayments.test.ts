@@ -128,6 +128,7 @@ describe("a payment", () => {
     ["in another coin", { pay_currency: "usdterc20" }],
     ["priced in another currency", { price_currency: "eur" }],
     ["of another order", { order_id: null }],
+    ["with an id that cannot be stored", { payment_id: "1,2" }],
     ["without an address", { pay_address: "" }]
   ]
   for (const [what, parts] of unusable) {

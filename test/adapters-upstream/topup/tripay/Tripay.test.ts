@@ -92,6 +92,7 @@ describe("a payment", () => {
     ["with a QRIS code that cannot be scanned", { qr_string: "SANDBOX MODE" }],
     ["with a QRIS code for another amount", { qr_string: aQrisCode(51_100n) }],
     ["of another amount", { amount: 51_100 }],
+    ["with an id that cannot be stored", { reference: "a\0b" }],
     ["of another order", { merchant_ref: OTHER_NUMBER }],
     ["that has already expired", { status: "EXPIRED" }],
     ["with a payment page whose URL is not allowed", { checkout_url: "http://tripay.example/checkout" }],

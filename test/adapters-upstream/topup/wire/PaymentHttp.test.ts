@@ -285,6 +285,21 @@ describe("a payment provider", () => {
     }).pipe(quiet)
   )
 
+  it.scopedLive("gets each of 40 concurrent calls before it responds to the first", () =>
+    Effect.gen(function* () {
+      const upstream = yield* ScriptedUpstream.scoped()
+      const mayRespond = signal()
+      upstream.always(script({ ...json({}), steps: [until(mayRespond), ...json({}).steps] }))
+      const client = yield* aClient(upstream.baseUrl)
+      const calls = yield* Effect.fork(
+        Effect.replicateEffect(client.call(repeatableGet), 40, { concurrency: "unbounded" })
+      )
+      for (let i = 0; i < 40; i++) yield* Effect.promise(() => upstream.received())
+      mayRespond.fire()
+      expect(yield* Fiber.join(calls)).toHaveLength(40)
+    })
+  )
+
   it.scopedLive("gets no more concurrent calls than its limit", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()

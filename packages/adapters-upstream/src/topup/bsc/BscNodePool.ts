@@ -37,8 +37,8 @@ export const make = (nodes: ReadonlyArray<BscNode>): BscNodePool => {
     )
 
   /**
-   * Counts a query that the caller ends as failed if the node had enough time. Each call of a slow node can succeed
-   * just before its timeout, so that only the timeout of the caller ends the query.
+   * If the caller ends a query after {@link SLOW_MILLIS} or later, the node counts as failed. Each call of a slow node
+   * can succeed just before its timeout, so that only the timeout of the caller ends the query.
    */
   const noteSlowness = (node: BscNode, startedAt: number) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) =>

@@ -14,6 +14,7 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { Agent, type Dispatcher, request } from "undici"
 import { makeHostLookup } from "../../connection/HostLookup.ts"
+import { safeConnector } from "../../connection/SafeConnector.ts"
 
 /** The error of one or more calls to BSC nodes that gave no usable result. */
 export class RpcFailed extends Data.TaggedError("RpcFailed")<{
@@ -48,7 +49,7 @@ export const openAgent = (lookup?: LookupFunction): Effect.Effect<Agent> =>
         pipelining: 1,
         maxResponseSize: MAX_RESPONSE_BYTES,
         maxHeaderSize: MAX_HEADER_BYTES,
-        connect: { timeout: CALL_TIMEOUT_MILLIS, lookup: makeHostLookup(lookup) }
+        connect: safeConnector({ timeout: CALL_TIMEOUT_MILLIS, lookup: makeHostLookup(lookup) })
       })
   )
 

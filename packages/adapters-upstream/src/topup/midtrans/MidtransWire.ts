@@ -7,6 +7,7 @@
  *     POST /v2/{order_id}/cancel
  */
 import * as Schema from "effect/Schema"
+import { PaymentReference } from "../wire/PaymentReference.ts"
 
 /** The common members of the responses. The status code in the body is more precise than the HTTP status. */
 export const Reply = Schema.Struct({
@@ -18,7 +19,7 @@ export type Reply = typeof Reply.Type
 
 /** A payment, as Midtrans describes it in the response to a charge, in a status response and in a webhook. */
 export const Transaction = Schema.Struct({
-  transaction_id: Schema.NonEmptyString,
+  transaction_id: PaymentReference,
   order_id: Schema.String,
   gross_amount: Schema.String,
   currency: Schema.optional(Schema.NullOr(Schema.String)),

@@ -9,12 +9,13 @@
 
 import type { TokenKind } from "@tollgate/domain/topup/PaymentMethod"
 import * as Schema from "effect/Schema"
+import { PaymentReference } from "../wire/PaymentReference.ts"
 
 const OptionalText = Schema.optional(Schema.NullOr(Schema.String))
 
 /** A payment, as NOWPayments describes it when the payment is created and in every later status response. */
 export const Payment = Schema.Struct({
-  payment_id: Schema.NonEmptyString,
+  payment_id: PaymentReference,
   payment_status: Schema.String,
   price_currency: Schema.String,
   pay_amount: Schema.String,

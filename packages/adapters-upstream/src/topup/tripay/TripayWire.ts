@@ -7,6 +7,7 @@
  *     GET  /merchant/payment-channel?code=     fees and status of a channel
  */
 import * as Schema from "effect/Schema"
+import { PaymentReference } from "../wire/PaymentReference.ts"
 
 /** The common members of the responses. `success` reports the result. The HTTP status is not reliable. */
 export const Envelope = Schema.Struct({
@@ -20,7 +21,7 @@ const UnixSeconds = Schema.NumberFromString.pipe(Schema.int(), Schema.between(0,
 
 /** A payment, as Tripay describes it when the payment is created and in every later status response. */
 export const Transaction = Schema.Struct({
-  reference: Schema.NonEmptyString,
+  reference: PaymentReference,
   merchant_ref: Schema.NullOr(Schema.String),
   amount: Schema.String,
   status: Schema.String,

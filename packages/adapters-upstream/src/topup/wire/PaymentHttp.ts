@@ -15,6 +15,7 @@ import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { Pool } from "undici"
 import { makeHostLookup } from "../../connection/HostLookup.ts"
+import { safeConnector } from "../../connection/SafeConnector.ts"
 import * as ExactJson from "./ExactJson.ts"
 import { isOutage, type PaymentFailure } from "./PaymentFailure.ts"
 import * as PaymentGate from "./PaymentGate.ts"
@@ -77,7 +78,6 @@ export interface PaymentHttp {
 
 const CONNECT_MILLIS = 3_000
 const IDLE_CONNECTION_MILLIS = 4_000
-const MAX_CONNECTIONS = 16
 
 export const make = ({
   baseUrl,
@@ -94,11 +94,15 @@ export const make = ({
       Effect.sync(
         () =>
           new Pool(origin, {
-            connections: MAX_CONNECTIONS,
+            // Each call has its own connection, so that no call waits for another call within its timeout.
+            connections: limits.maxConcurrentCalls,
             keepAliveTimeout: IDLE_CONNECTION_MILLIS,
             headersTimeout: 0,
             bodyTimeout: 0,
-            connect: { timeout: Math.min(CONNECT_MILLIS, limits.timeoutMillis), lookup: makeHostLookup() }
+            connect: safeConnector({
+              timeout: Math.min(CONNECT_MILLIS, limits.timeoutMillis),
+              lookup: makeHostLookup()
+            })
           })
       ),
       (pool) => Effect.promise(() => pool.destroy())
