@@ -89,7 +89,7 @@ describe("the slots of a provider", () => {
 describe("the circuit breaker", () => {
   const candidate = aCandidate({ breaker: { failures: 3, windowMillis: 10_000, openMillis: 5_000 } })
 
-  it("opens after too many failures", () => {
+  it("opens after the configured number of failures", () => {
     fail(candidate, 3)
     expect(refusal(candidate)).toMatchObject({ _tag: "CircuitOpen", retryAfterSeconds: 5 })
     now = 4_999

@@ -428,7 +428,40 @@ describe("backpressure", () => {
     expect(recorded.broken).toBeUndefined()
   })
 
-  it("does not prevent the abort of a closed exchange", async () => {
+  const closing = { "content-type": "text/event-stream", connection: "close" }
+  it.each([
+    ["the end of the connection", script({ headers: closing, framing: "until close", steps: [bytes("hello")] })],
+    ["its length", script({ headers: closing, framing: "length", length: 5, steps: [bytes("hello"), cut] })]
+  ])("does not lose the end of a response that ends with %s", async (_, response) => {
+    upstream.next(response)
+    const recorded = new RecordedExchange()
+    recorded.acceptsData = false
+    const sent = send(candidateAt(upstream.baseUrl), recorded)
+    await recorded.finished
+    sent.close("served")
+    expect(recorded.order).toEqual(["head", "data", "end"])
+    expect(recorded.body).toBe("hello")
+  })
+
+  it.each([
+    ["ends", cut],
+    ["is reset", reset]
+  ])("reports a response as broken if its connection %s meanwhile", async (_, end) => {
+    const isPaused = signal()
+    upstream.next(
+      script({ headers: closing, framing: "length", length: 9, steps: [bytes("hello"), until(isPaused), end] })
+    )
+    const recorded = new RecordedExchange()
+    recorded.acceptsData = false
+    const sent = send(candidateAt(upstream.baseUrl), recorded)
+    await recorded.when(() => recorded.chunks.length > 0)
+    isPaused.fire()
+    await recorded.finished
+    sent.close("failed")
+    expect(recorded.order).toEqual(["head", "data", "broken"])
+  })
+
+  it("does not prevent the abort when an exchange is closed", async () => {
     upstream.next(script({ steps: Array.from({ length: 400 }, () => bytes("x".repeat(64 * 1024))) }))
     const recorded = new RecordedExchange()
     recorded.acceptsData = false

@@ -132,7 +132,7 @@ class World {
     if (stream !== undefined) this.#settle(stream, chargeAtCheckpoint(stream.delivery.checkpoint))
   }
 
-  /** Returns the amount that would be written off if the provider of the first stream reported this prompt. */
+  /** Returns the amount that is written off if the provider of the first stream reported `input` prompt tokens. */
   writeOffIfReported(input: bigint): bigint {
     const [stream] = this.streams
     if (stream === undefined) return 0n
@@ -141,7 +141,7 @@ class World {
     return decideSettlement(stream.hold, charge, this.price, this.balances).settlement.writeoffPico
   }
 
-  /** Returns the amount that would be written off if all other money were spent and this stream ended now. */
+  /** Returns the amount that would be written off if all available money were spent and this stream ended now. */
   uncoveredPico(stream: Stream): bigint {
     const { plan, payg } = this.balances
     const spent = { plan: plan && spentUp(plan), payg: payg && spentUp(payg) }
@@ -230,7 +230,7 @@ describe("a stream whose prompt has unsized content", () => {
     expect(world.writeOffIfReported(1_000n)).toBe(0n)
   })
 
-  it("uses the whole balance if the balance does not cover this content, and no other stream begins", () => {
+  it("uses the whole balance and prevents other streams if the balance does not cover this content", () => {
     const world = new World(0n, 50_000n, PRICE)
     world.begin(UNSIZED)
     world.begin(UNSIZED)

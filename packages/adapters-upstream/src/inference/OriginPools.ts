@@ -8,6 +8,7 @@
 import type { LookupFunction } from "node:net"
 import { Pool } from "undici"
 import { makeHostLookup } from "../connection/HostLookup.ts"
+import { safeConnector } from "../connection/SafeConnector.ts"
 
 export interface OriginPools {
   /** Returns the pool of an origin such as `https://api.example.com`. */
@@ -41,13 +42,14 @@ const optionsWith = (lookup: LookupFunction): Pool.Options => ({
   keepAliveMaxTimeout: IDLE_CONNECTION_MILLIS,
   maxHeaderSize: MAX_HEADER_BYTES,
   allowH2: false,
-  connect: {
+  connect: safeConnector({
     timeout: CONNECT_TIMEOUT_MILLIS,
     rejectUnauthorized: true,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: ADDRESS_TIMEOUT_MILLIS,
+    allowH2: false,
     lookup
-  }
+  })
 })
 
 export const make = (nowMillis: () => number): OriginPools => {

@@ -14,6 +14,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Client } from "undici"
+import { safeConnector } from "../connection/SafeConnector.ts"
 import { type AllowedTarget, allowedTarget, type PrivateOrigins } from "./AllowedTargets.ts"
 import { isPublic } from "./PublicAddresses.ts"
 import { signedHeaders } from "./WebhookSignature.ts"
@@ -90,7 +91,7 @@ const post = (
     Effect.sync(
       () =>
         new Client(url.origin, {
-          connect: { lookup: pinnedTo(addresses), timeout: Duration.toMillis(timeout) },
+          connect: safeConnector({ lookup: pinnedTo(addresses), timeout: Duration.toMillis(timeout) }),
           headersTimeout: 0,
           bodyTimeout: 0,
           maxHeaderSize: MAX_HEADER_BYTES

@@ -227,7 +227,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
    */
   #failSettledElsewhere(): void {
     const warning = Effect.logWarning("response not sent: another node has settled the request as not delivered")
-    this.#ports.run(Effect.annotateLogs(warning, { requestId: this.#admission.requestId }), () => {})
+    this.#ports.run(Effect.annotateLogs(warning, { request_id: this.#admission.requestId }), () => {})
     this.#finish(Exit.fail(new Overloaded({ retryAfterSeconds: 1 })))
   }
 

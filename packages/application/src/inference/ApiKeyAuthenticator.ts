@@ -21,7 +21,8 @@ export class ApiKeyAuthenticator extends Context.Tag("@tollgate/application/ApiK
       presented: Redacted.Redacted<string>
     ) => Effect.Effect<Principal, InvalidApiKey | Overloaded>
     /**
-     * Authenticates the key without the database. Returns undefined if the key is not cached, unless it is too long.
+     * Authenticates the key without the database. Returns undefined if the key is not cached. Refuses a key that is too
+     * long to be valid.
      */
     readonly recall: (presented: Redacted.Redacted<string>) => Either.Either<Principal, InvalidApiKey> | undefined
   }

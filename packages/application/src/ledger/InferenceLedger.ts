@@ -128,7 +128,8 @@ export class InferenceLedger extends Context.Tag("@tollgate/application/Inferenc
     readonly settleLater: (settling: SettlementRequest, callback?: Callback<Settled | undefined>) => void
     /**
      * Writes the waiting settlements of this process immediately, and waits up to half a second for their transaction.
-     * If it has ended by then, a read that follows contains them, except those of a customer with a locked row.
+     * If the transaction has ended by then, later reads contain the settlements, except those of a customer with a
+     * locked row.
      */
     readonly flush: Effect.Effect<void>
     /** Stores checkpoints, in one transaction for every 1,000 of them. */

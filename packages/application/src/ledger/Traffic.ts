@@ -56,9 +56,9 @@ export type AttemptFailure = (typeof attemptFailures)[number]
 export const tokenClasses = ["input", "cacheWrite", "cacheRead", "output"] as const
 export type TokenClass = (typeof tokenClasses)[number]
 
-/** The bounds of the times to the first token, in milliseconds. */
+/** The bucket bounds of the histogram of the times to the first token, in milliseconds. */
 const FIRST_TOKEN_BOUNDS = [50, 100, 200, 300, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 10_000, 30_000, 60_000]
-/** The bounds of the times between two tokens, in milliseconds. */
+/** The bucket bounds of the histogram of the mean times between two tokens, in milliseconds. */
 const TOKEN_BOUNDS = [1, 2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1_000, 2_000]
 
 /** The properties of a settled request that are counted. */
