@@ -57,20 +57,20 @@ describe("a metered stream", () => {
     }
   )
 
-  it("is charged nothing if it delivered nothing", () => {
+  it("is charged nothing if nothing was delivered to the client", () => {
     const meter = Metering.meterUndelivered(Metering.startMeter("chat"), usage(20, 5))
     const { charged, consumed, source } = Metering.chargeOf(meter, "client_gone", local)
     expect({ charged: Object.values(charged), source }).toEqual({ charged: [0n, 0n, 0n, 0n], source: "none" })
     expect(consumed).toMatchObject({ input: 20n, output: 5n })
   })
 
-  it("is charged zero if a usage of zero is reported", () => {
+  it("is charged zero if it is complete and a usage of zero is reported", () => {
     const charge = Metering.chargeOf(metered("chat", [delta("one"), usage(0, 0)]), "complete", local)
     expect(charge.source).toBe("upstream")
     expect(Metering.costOf(charge, price)).toBe(0n)
   })
 
-  it("has the text of each chat choice counted separately", () => {
+  it("keeps the text of each chat choice separate", () => {
     const both = { choices: [delta("one ").choices[0], { index: 1, delta: { content: "uno " } }] }
     const meter = metered("chat", [both, both])
     expect(meter.deltas).toBe(2)
@@ -80,7 +80,7 @@ describe("a metered stream", () => {
     ])
   })
 
-  it("has the usage of several events of a messages stream merged", () => {
+  it("merges the usage of several events of a messages stream", () => {
     const meter = metered("messages", [
       { type: "message_start", message: { usage: { input_tokens: 7, output_tokens: 1 } } },
       { type: "content_block_delta", delta: { type: "text_delta", text: "one" } },
@@ -113,7 +113,7 @@ describe("a metered stream", () => {
       "responses",
       { object: "response", output: [{ content: [{ text: "one" }] }], usage: { input_tokens: 7, output_tokens: 1 } }
     ]
-  ] as const)("can consist of one whole %s response instead of events", (protocol, body) => {
+  ] as const)("can be replaced by one whole %s response", (protocol, body) => {
     const meter = metered(protocol, [body])
     expect(meter.contents.get(0)).toBe("one")
     expect(Metering.chargeOf(meter, "complete", local).charged).toMatchObject({ input: 7n, output: 1n })

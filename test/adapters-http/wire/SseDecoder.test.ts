@@ -79,6 +79,17 @@ describe("an event stream", () => {
     expect(failed).toMatchObject({ left: { _tag: "UpstreamFailed" } })
   })
 
+  it.each<[string, string, number]>([
+    ["many empty lines of data", "data:\n".repeat(1_000), 32_000],
+    ["comments between its lines of data", `: ${"x".repeat(10_000)}\ndata: a text that is no copy\n`, 10_000]
+  ])("counts the memory of an incomplete event with %s", (_, lines, bytes) => {
+    const decoder = new SseDecoder()
+    for (let i = 0; i < 10; i++) decoder.push(Buffer.from(lines))
+    expect(decoder.pendingBytes).toBeGreaterThan(10 * bytes)
+    decoder.push(Buffer.from("\n"))
+    expect(decoder.pendingBytes).toBe(0)
+  })
+
   it("is decoded if a large event arrives in small chunks", () => {
     const decoder = new SseDecoder()
     const events: Array<SseEvent> = []

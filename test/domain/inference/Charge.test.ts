@@ -74,7 +74,7 @@ describe("a charge", () => {
     })
   })
 
-  it("has at most the reported output if the stream is cut", () => {
+  it("has at most the reported output if the stream is cut after the report", () => {
     const outcome: Outcome = {
       ending: "client_gone",
       reported: { prompt: prompt(5n), output: n(20n) },
@@ -155,7 +155,7 @@ describe("a charge", () => {
   })
 
   property(
-    "includes at least one token per delta if the local count does",
+    "of a stream that is cut after its last output report has a token per delta if the local count does",
     [outcome, tokens(), tokens()],
     (o, p, extra) => {
       const counted = n(BigInt(o.deltas) + extra)
@@ -204,7 +204,7 @@ describe("reported usage", () => {
     expect(ReportedUsage.merge(unreported, { prompt: undefined, output: n(0n) }).output).toBe(0n)
   })
 
-  property("has the same prompt tokens for any number of cached tokens", [tokens(), tokens()], (whole, cached) => {
+  property("adds up to the whole prompt for any number of cached tokens", [tokens(), tokens()], (whole, cached) => {
     const { input, cacheRead } = ReportedUsage.promptIncludingCached(whole, cached)
     return input + cacheRead === whole
   })

@@ -13,7 +13,11 @@ describe("chat content", () => {
     ["text", { content: "hi" }, "hi"],
     ["a refusal", { refusal: "no" }, "no"],
     ["reasoning", { reasoning_content: "hm" }, "hm"],
-    ["reasoning once if it is sent under both names", { reasoning: "hm", reasoning_content: "hm" }, "hm"],
+    [
+      "reasoning once if it is sent as reasoning and as reasoning_content",
+      { reasoning: "hm", reasoning_content: "hm" },
+      "hm"
+    ],
     ["reasoning in parts", { reasoning_details: [{ text: "h" }, { summary: "m" }, { data: "x" }, null] }, "hm"],
     [
       "reasoning once if it is sent as text and in parts",
@@ -91,7 +95,7 @@ describe("chat usage", () => {
     expect([outputWith(20), outputWith(99)]).toEqual([25n, 25n])
   })
 
-  it("ignores a larger total except for reported reasoning tokens", () => {
+  it("adds at most the reported reasoning tokens if the total exceeds prompt and output", () => {
     const inflated = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 9_000_000 }
     expect(ChatDelivered.usageOf(inflated).output).toBe(5n)
     const partly = { ...inflated, completion_tokens_details: { reasoning_tokens: 3 } }

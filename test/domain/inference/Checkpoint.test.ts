@@ -40,10 +40,14 @@ describe("an estimate", () => {
     choices: FastCheck.integer({ min: 1, max: 128 })
   })
 
-  property("has at least one output token and an input floor of at most the input ceiling", [size], (s) => {
-    const { inputFloor, inputCeiling, output } = estimate(s)
-    return inputFloor <= inputCeiling && output >= 1n
-  })
+  property(
+    "has an input floor of at most the input ceiling, and one output token or more for a request with output",
+    [size],
+    (s) => {
+      const { inputFloor, inputCeiling, output } = estimate(s)
+      return inputFloor <= inputCeiling && output >= 1n
+    }
+  )
 
   const outputOf = (maxOutputTokens: number | undefined, streamed: boolean, modelMaxOutputTokens?: number) =>
     estimate({ textBytes: 1, attachments: 0, maxOutputTokens, choices: 1 }, { streamed, modelMaxOutputTokens }).output
@@ -66,7 +70,7 @@ describe("an estimate", () => {
     expect(outputOf(100_000, true, 64_000)).toBe(1_024n)
   })
 
-  it("sets aside the limit of a stream if it is smaller than a slice", () => {
+  it("sets aside the limit of a stream if the limit is less than the first slice", () => {
     expect(outputOf(10, true)).toBe(10n)
   })
 

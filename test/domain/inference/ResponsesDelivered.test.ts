@@ -64,6 +64,37 @@ describe("the content of a whole response", () => {
     expect(contentOfEvent({ type: "response.apply_patch_call_operation_diff.delta", delta: "-a\n+b" })).toBe("-a\n+b")
   })
 
+  it.each([
+    [
+      "a shell command",
+      {
+        type: "local_shell_call",
+        call_id: "call_1",
+        action: { type: "exec", command: ["bash", "-lc", "ls"], env: { A: "b" }, timeout_ms: 9, user: null }
+      },
+      "bash -lc ls b"
+    ],
+    ["a typed text", { type: "computer_call", action: { type: "type", text: "hello" } }, "hello"],
+    ["pressed keys", { type: "computer_call", actions: [{ type: "keypress", keys: ["CTRL", "C"] }] }, "CTRL C"],
+    ["a search for tools", { type: "tool_search_call", arguments: { query: "mail" } }, '{"query":"mail"}'],
+    ["a call to approve", { type: "mcp_approval_request", arguments: '{"a":1}' }, '{"a":1}']
+  ])("includes %s, as the stream does when the call is done", (_, item, content) => {
+    expect(contentOfResponse({ output: [item] })).toBe(content)
+    expect(contentOfEvent({ type: "response.output_item.added", item })).toBe("")
+    expect(contentOfEvent({ type: "response.output_item.done", item })).toBe(content)
+  })
+
+  it("includes shell commands, which a stream sends in deltas", () => {
+    const item = { type: "shell_call", action: { commands: ["ls", "pwd"], timeout_ms: 9 } }
+    expect(contentOfResponse({ output: [item] })).toBe("ls pwd")
+    expect(contentOfEvent({ type: "response.output_item.done", item })).toBe("")
+  })
+
+  it("does not include the queries of hosted search tools", () => {
+    const item = { type: "web_search_call", action: { type: "search", query: "news" }, queries: ["news"] }
+    expect(contentOfResponse({ output: [item] })).toBe("")
+  })
+
   it("includes reasoning, text, refusals and calls", () => {
     const output = [
       {

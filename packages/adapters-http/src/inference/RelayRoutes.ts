@@ -36,9 +36,7 @@ export const relayGroups = gateway.add(ChatApi).add(MessagesApi).add(ResponsesAp
 const notFound = ({ request }: { readonly request: HttpServerRequest }) => Effect.die(new RouteNotFound({ request }))
 
 /**
- * Returns 404 for requests that match these groups but were not handled by the relay. The router ignores case and
- * doubled slashes and decodes escapes; the relay does not. If only doubled slashes make the path wrong, the 404
- * contains the correct path.
+ * Returns 404 for a request that matches a route of these groups but was not handled by the relay.
  */
 export const layer = Layer.mergeAll(
   HttpApiBuilder.group(relayGroups, "chat", (handlers) => handlers.handleRaw("createChatCompletion", notFound)),

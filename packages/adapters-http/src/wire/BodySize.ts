@@ -17,6 +17,10 @@ export interface MediaNames {
   readonly types: ReadonlyArray<string>
   /** Values of `type` that mark an object as content whose number of tokens cannot be estimated from the body. */
   readonly unsizedTypes?: ReadonlyArray<string>
+  /** Values of `type` that mark an object in the prompt as a definition of tools. */
+  readonly toolTypes?: ReadonlyArray<string>
+  /** Names of the members whose values no model reads, such as ids. */
+  readonly unread?: ReadonlyArray<string>
 }
 
 /** Values up to this size in bytes count as text, even if they are base64. */
@@ -45,17 +49,23 @@ export interface Media {
   readonly members: ReadonlyArray<Buffer>
   readonly types: ReadonlyArray<Buffer>
   readonly unsizedTypes: ReadonlyArray<Buffer>
+  readonly toolTypes: ReadonlyArray<Buffer>
+  readonly unread: ReadonlyArray<Buffer>
 }
 
-export const mediaOf = ({ members, types, unsizedTypes = [] }: MediaNames): Media => ({
+export const mediaOf = ({ members, types, unsizedTypes = [], toolTypes = [], unread = [] }: MediaNames): Media => ({
   members: members.map((name) => Buffer.from(name)),
   types: types.map((name) => Buffer.from(name)),
-  unsizedTypes: unsizedTypes.map((name) => Buffer.from(name))
+  unsizedTypes: unsizedTypes.map((name) => Buffer.from(name)),
+  toolTypes: toolTypes.map((name) => Buffer.from(name)),
+  unread: unread.map((name) => Buffer.from(name))
 })
 
 export class BodySize {
   /** Number of UTF-8 bytes of all string values except media. Escapes count as the characters that they encode. */
   textBytes = 0
+  /** The part of `textBytes` that no model reads. It has no samples. */
+  unreadBytes = 0
   /**
    * Number of bytes outside the texts: member names, numbers, `true`, `false`, `null` and punctuation, but no white
    * space. Each value has {@link PUNCTUATION_BYTES}.
@@ -64,10 +74,12 @@ export class BodySize {
   attachments = 0
   /** Number of objects whose number of tokens cannot be estimated from the body. */
   unsized = 0
+  /** Number of objects that define tools. */
+  toolDefinitions = 0
   readonly #media: Media
   readonly #samples: TextSamples | undefined
 
-  /** `samples` receives every string value that counts as text. */
+  /** `samples` receives every string value that counts as text and that a model reads. */
   constructor(media: Media, samples?: TextSamples) {
     this.#media = media
     this.#samples = samples
@@ -90,13 +102,16 @@ export class BodySize {
         this.#addType(type, 0, type.length)
       }
     }
-    this.#samples?.add(start, end, this.textBytes, length - surplus)
+    const isUnread = isOneOf(this.#media.unread, bytes, nameStart, nameEnd)
+    if (isUnread) this.unreadBytes += length - surplus
+    else this.#samples?.add(start, end, this.textBytes - this.unreadBytes, length - surplus)
     this.textBytes += length - surplus
   }
 
   #addType(bytes: Buffer, start: number, end: number): void {
     if (isOneOf(this.#media.types, bytes, start, end)) this.attachments += 1
     if (isOneOf(this.#media.unsizedTypes, bytes, start, end)) this.unsized += 1
+    if (isOneOf(this.#media.toolTypes, bytes, start, end)) this.toolDefinitions += 1
   }
 }
 

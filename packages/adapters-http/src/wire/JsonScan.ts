@@ -31,7 +31,7 @@ import { runSlices, type Slices } from "./Slices.ts"
 import { TextSamples } from "./TextSamples.ts"
 
 /** The parts of {@link BodySize} that are counted for each found member. */
-type Sizes = Readonly<Pick<BodySize, "textBytes" | "structureBytes" | "attachments" | "unsized">>
+type Sizes = Readonly<Omit<BodySize, "addString">>
 
 /** A found member. Its value is the bytes from `start` (inclusive) to `end` (exclusive). */
 export interface ScannedMember extends Sizes {
@@ -42,7 +42,7 @@ export interface ScannedMember extends Sizes {
   readonly values: number
   /** The different names that the plan collects for the `type` of the elements, at most {@link MAX_TYPE_NAMES}. */
   readonly typeNames: ReadonlyArray<string>
-  /** Number of elements of an array in which every element must have a member (`each`); otherwise 0. */
+  /** Number of elements of an array if the plan counts them; otherwise 0. */
   readonly elements: number
   /** Pieces of the text of the whole body; undefined if the body has at most {@link MAX_UNSAMPLED_BYTES}. */
   readonly samples: TextSamples | undefined
@@ -85,8 +85,7 @@ type Found = { [name: string]: ScannedMember }
 
 const TYPE = new MemberNames(["type"])
 /** The maximum size in bytes of a `type` that is tested. No known type is longer. */
-const MAX_TYPE_BYTES = 1024
-
+export const MAX_TYPE_BYTES = 1024
 /** The methods that are generators yield between two slices. */
 class Scan {
   readonly #reader: JsonReader
@@ -201,7 +200,7 @@ class Scan {
   ): Slices<number> {
     const reader = this.#reader
     const { values } = reader
-    const { textBytes, structureBytes, attachments, unsized } = reader.size
+    const { textBytes, structureBytes, attachments, unsized, toolDefinitions, unreadBytes } = reader.size
     const inside: Found = {}
     const first = reader.bytes[at]
     this.#typeNames = []
@@ -209,7 +208,7 @@ class Scan {
     let end: number
     if (member.inside !== undefined && first === OPEN_OBJECT) {
       end = yield* this.#object(at, depth + 1, member.inside, inside, `${path}.`)
-    } else if ((member.each !== undefined || member.nameOfType !== undefined) && first === OPEN_ARRAY) {
+    } else if ((member.countsElements || member.nameOfType !== undefined) && first === OPEN_ARRAY) {
       end = yield* this.#elements(at, depth + 1, member, path)
     } else {
       end = reader.value(at, depth, nameStart)
@@ -223,9 +222,11 @@ class Scan {
       structureBytes: reader.size.structureBytes - structureBytes,
       attachments: reader.size.attachments - attachments,
       unsized: reader.size.unsized - unsized,
+      toolDefinitions: reader.size.toolDefinitions - toolDefinitions,
+      unreadBytes: reader.size.unreadBytes - unreadBytes,
       values: Math.max(1, reader.values - values),
       typeNames: this.#typeNames,
-      elements: this.#elementCount,
+      elements: member.countsElements ? this.#elementCount : 0,
       samples: this.#samples,
       empty: end === reader.skipSpace(at + 1) + 1,
       inside
@@ -258,7 +259,7 @@ class Scan {
       at = end < 0 ? -1 : reader.nextItem(end, CLOSE_ARRAY)
       if (at < 0) return -1
     }
-    if (each !== undefined) this.#elementCount = index + 1
+    this.#elementCount = index + 1
     return at + 1
   }
 

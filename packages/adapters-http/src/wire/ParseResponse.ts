@@ -27,8 +27,11 @@ export const couldExceedValues = (body: Buffer, maxValues: number): boolean => {
   return false
 }
 
+/** Returns true if {@link parseResponse} refuses the body because of its number of values. */
+export const hasTooManyValues = (body: Buffer): boolean => couldExceedValues(body, MAX_VALUES)
+
 /** Parses a body. Throws if it is not valid JSON, or if it could contain more than {@link MAX_VALUES} values. */
 export const parseResponse = (body: Buffer): unknown => {
-  if (couldExceedValues(body, MAX_VALUES)) throw new RangeError(`the response has more than ${MAX_VALUES} values`)
+  if (hasTooManyValues(body)) throw new RangeError(`the response has more than ${MAX_VALUES} values`)
   return JSON.parse(body.toString())
 }

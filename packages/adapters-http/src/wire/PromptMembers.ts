@@ -34,12 +34,14 @@ const sampledPrompt = (body: Buffer, members: ReadonlyArray<ScannedMember | unde
   const { textBytes, structureBytes, attachments } = sizeOfMembers(members)
   let text = ""
   let messages = 0
+  let readBytes = textBytes
   for (const member of members) {
     if (member === undefined) continue
     text += member.samples?.textBetween(body, member.start, member.end) ?? ""
     messages += member.elements
+    readBytes -= member.unreadBytes
   }
   const structure = Math.max(0, structureBytes - messages * MESSAGE_BYTES)
   const extraTokens = extraTokensOf(messages, attachments) + Math.floor(structure / STRUCTURE_BYTES_PER_TOKEN)
-  return { text, sampleOf: { sampleBytes: Buffer.byteLength(text), textBytes }, extraTokens }
+  return { text, sampleOf: { sampleBytes: Buffer.byteLength(text), textBytes: readBytes }, extraTokens }
 }

@@ -191,16 +191,16 @@ const rows: RowsOf<ResellerFailure> = {
     status: 429,
     code: "rate_limited",
     message: ({ maxUnpaidOrders, retryAfterSeconds }) =>
-      `You have ${maxUnpaidOrders} unpaid orders. Pay one of them, or wait ${secondsText(retryAfterSeconds)} until one expires.`,
+      `You have ${maxUnpaidOrders} unpaid orders. Pay one of them, or try again in ${secondsText(retryAfterSeconds)}.`,
     headers: retryAfter,
-    meaning: "The reseller has 50 unpaid orders; see `retry-after` for the time until one of them expires.",
+    meaning: "The reseller has 50 unpaid orders; see `retry-after` for the time until another order can be allowed.",
     example: new TooManyUnpaidOrders({ maxUnpaidOrders: 50, retryAfterSeconds: 720 })
   },
   BadSignature: {
     status: 401,
     code: "invalid_signature",
     message: () => "The signature of the webhook is missing or wrong.",
-    meaning: "The signature of the webhook's body is missing or wrong.",
+    meaning: "The signature of the webhook is missing or wrong.",
     example: new BadSignature({ provider: "midtrans" })
   },
   PaymentProviderUnavailable: {

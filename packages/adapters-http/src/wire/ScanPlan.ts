@@ -35,6 +35,8 @@ export interface MemberPlan {
    * value if the member is repeated) must be a string.
    */
   readonly each?: string
+  /** True if the elements of an array are counted. They are always counted if `each` is set. */
+  readonly countsElements?: boolean
   /**
    * If the value is an array: returns the name that the scan adds to `ScannedMember.typeNames` for the `type` of an
    * element. Returns undefined if the scan adds no name.
@@ -52,15 +54,17 @@ export interface WantedMember {
   readonly name: string
   readonly inside: Wanted | undefined
   readonly each: MemberNames | undefined
+  readonly countsElements: boolean
   readonly nameOfType: MemberPlan["nameOfType"]
 }
 
 export const wantedOf = (members: { readonly [name: string]: MemberPlan }): Wanted => ({
   names: new MemberNames(Object.keys(members)),
-  members: Object.entries(members).map(([name, { inside, each, nameOfType }]) => ({
+  members: Object.entries(members).map(([name, { inside, each, countsElements, nameOfType }]) => ({
     name,
     inside: inside && wantedOf(inside),
     each: each === undefined ? undefined : new MemberNames([each]),
+    countsElements: countsElements === true || each !== undefined,
     nameOfType
   }))
 })

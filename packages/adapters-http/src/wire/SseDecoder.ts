@@ -26,6 +26,9 @@ export const MAX_EVENT_BYTES = 8 * 1024 * 1024
 
 type Decoded = Either.Either<ReadonlyArray<SseEvent>, UpstreamFailed>
 
+/** The approximate number of bytes of memory that a `data:` line needs besides its text. */
+const LINE_BYTES = 64
+
 const LF = 10
 const CR = 13
 const BYTE_ORDER_MARK = 0xfeff
@@ -39,12 +42,17 @@ export class SseDecoder {
   #carriedBytes = 0
   #event = ""
   #data: string | undefined
+  /**
+   * The memory of `#data`: {@link LINE_BYTES} for each line, and the texts that contain a line or arrived after it. V8
+   * keeps the whole text of a chunk in memory while a part of it is in use.
+   */
+  #dataBytes = 0
   #started = false
   #endedInCarriageReturn = false
 
-  /** The number of bytes and characters of the event that is not complete yet. */
+  /** The approximate number of bytes of memory that the event needs which is not complete yet. */
   get pendingBytes(): number {
-    return this.#carriedBytes + (this.#data?.length ?? 0)
+    return this.#carriedBytes + this.#dataBytes
   }
 
   /** Returns the events that end in this chunk. After a failure, the caller must not pass further chunks. */
@@ -105,6 +113,7 @@ export class SseDecoder {
       if (this.#data !== undefined && this.#data.length > MAX_EVENT_BYTES) return this.#tooLarge()
       at = end + 1
     }
+    if (this.#data !== undefined) this.#dataBytes += text.length
     return Either.right(events)
   }
 
@@ -112,10 +121,13 @@ export class SseDecoder {
     if (line === "") {
       if (this.#data !== undefined) events.push({ event: this.#event, data: this.#data })
       this.#data = undefined
+      this.#dataBytes = 0
       this.#event = ""
     } else if (line.startsWith("data")) {
       const value = valueOf(line, "data")
-      if (value !== undefined) this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`
+      if (value === undefined) return
+      this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`
+      this.#dataBytes += LINE_BYTES
     } else if (line.startsWith("event")) {
       this.#event = valueOf(line, "event") ?? this.#event
     }
@@ -144,6 +156,7 @@ export class SseDecoder {
   #tooLarge(): Decoded {
     this.#takeCarried()
     this.#data = undefined
+    this.#dataBytes = 0
     return Either.left(new UpstreamFailed({ cause: `the provider sent an event larger than ${MAX_EVENT_BYTES} bytes` }))
   }
 }

@@ -6,8 +6,8 @@
  *   complete, usage unreported    local count of the prompt and the output
  *   cut after at least one delta  the prompt (reported, otherwise counted locally) and the local count of the delivered
  *                                 output; if the provider reported its whole output, at most the reported output
- *   no delta delivered            nothing; if the response is complete and its output is reported, as in the rows
- *                                 above, because that output can be hidden reasoning
+ *   no delta delivered            nothing; but a complete response with reported output is charged by the first two
+ *                                 rows, because that output can be hidden reasoning
  *
  * The consumed tokens are recorded with the charge. The consumed tokens that are not charged are the operator loss.
  */

@@ -1,5 +1,5 @@
 /**
- * Reads the delivered content and the reported usage from the chunks of a chat completion or from a whole completion.
+ * Reads the content and the reported usage from the chunks of a chat completion or from a whole completion.
  *
  * Content is text, refusals, reasoning, transcripts of sound, and the names, arguments and inputs of tool calls
  * (docs/reference/billing.md#c10). Roles, ids, finish reasons and error frames are not content.

@@ -21,7 +21,7 @@ export interface RequestSize {
   readonly textBytes: number
   /**
    * The number of bytes of the body outside its texts, for example of the member names in a tool definition. A model
-   * reads some of them.
+   * reads some of these bytes.
    */
   readonly structureBytes?: number
   /** The number of prompt tokens that the body contains as token ids. This count is exact. */
@@ -49,8 +49,8 @@ export const UNSIZED_CONTENT_TOKENS = Tokens.Tokens(200_000n)
 /**
  * Returns a number of prompt tokens that no local count exceeds, except if a tool definition has many characters that
  * JSON escapes. A local count contains no unsized content. Text and JSON have at most one token for each UTF-8 byte.
- * The text of a message, with its role, has more bytes than the framing of the message has tokens. Together they
- * therefore have at most two tokens for each byte.
+ * The text of a message, with its role, has more bytes than the framing of the message has tokens. The text and the
+ * framing together therefore have at most two tokens for each byte of the text.
  */
 export const promptLimit = ({ inputCeiling }: Estimate): Tokens.Tokens =>
   Tokens.Tokens(inputCeiling * 2n * BigInt(MIN_BYTES_PER_TOKEN) + BigInt(extraTokensOf(1, 0)))

@@ -1,5 +1,5 @@
 /**
- * Reads the delivered content and the reported usage from the stream events of a message or from a whole message.
+ * Reads the content and the reported usage from the stream events of a message or from a whole message.
  *
  * Content is text, thinking, summaries, and the names and inputs of tool calls (docs/reference/billing.md#c10).
  * Signatures, citations, encrypted thinking and the results of hosted tools are not content. The event `message_start`

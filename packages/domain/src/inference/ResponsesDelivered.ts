@@ -1,10 +1,10 @@
 /**
- * Reads the delivered content and the reported usage from the stream events of a response or from a whole response.
+ * Reads the content and the reported usage from the stream events of a response or from a whole response.
  *
- * Content is text, refusals, reasoning, transcripts of sound, and the names, arguments, inputs, code and patches of
- * tool calls (docs/reference/billing.md#c10). A stream sends content in deltas. The `*.done` events are not counted,
- * because they repeat the content of the deltas. Encrypted reasoning and the queries of hosted search tools are not
- * counted.
+ * Content is text, refusals, reasoning, transcripts of sound, and the names, arguments, inputs, actions, code and
+ * patches of tool calls (docs/reference/billing.md#c10). A stream sends content in deltas. The `*.done` events are not
+ * counted, because they repeat the content of the deltas; the calls in `CALLS_WITHOUT_DELTAS` are counted when they are
+ * done. Encrypted reasoning and the queries of hosted search tools are not counted.
  */
 import * as Tokens from "../money/Tokens.ts"
 import { asArray, asObject, asText, type JsonObject } from "./Json.ts"
@@ -16,11 +16,24 @@ const SOUND = "response.audio.delta"
 /** The types of the events that end a stream. Earlier events may have a `usage` too, but it contains only zeros. */
 const ENDINGS: ReadonlySet<string> = new Set(["response.completed", "response.incomplete", "response.failed"])
 
+/** The types of calls whose arguments or actions a stream sends only in `response.output_item.done`. */
+const CALLS_WITHOUT_DELTAS: ReadonlySet<string> = new Set([
+  "computer_call",
+  "local_shell_call",
+  "mcp_approval_request",
+  "tool_search_call"
+])
+
+/** The types of calls whose `action` is content. The `action` of a hosted search is not. */
+const CALLS_WITH_ACTION: ReadonlySet<string> = new Set(["computer_call", "local_shell_call", "shell_call"])
+
 /** Returns the content of one stream event. */
 export const contentOfEvent = (event: JsonObject): string => {
   const type = asText(event.type)
   if (type.endsWith(".delta")) return type === SOUND ? "" : asText(event.delta)
-  return type === "response.output_item.added" ? asText(asObject(event.item)?.name) : ""
+  if (type === "response.output_item.added") return asText(asObject(event.item)?.name)
+  const done = type === "response.output_item.done" ? asObject(event.item) : undefined
+  return done !== undefined && CALLS_WITHOUT_DELTAS.has(asText(done.type)) ? argumentsOf(done) + actionOf(done) : ""
 }
 
 /** Returns the content of a whole response. A stream of the same response has the same content. */
@@ -29,14 +42,32 @@ export const contentOfResponse = (response: JsonObject): string =>
     .map((item) => contentOfItem(asObject(item) ?? {}))
     .join("")
 
-const contentOfItem = ({ name, summary, content, arguments: args, input, code, operation }: JsonObject): string =>
-  asText(name) +
-  textOf(summary) +
-  textOf(content) +
-  asText(args) +
-  asText(input) +
-  asText(code) +
-  asText(asObject(operation)?.diff)
+const contentOfItem = (item: JsonObject): string =>
+  asText(item.name) +
+  textOf(item.summary) +
+  textOf(item.content) +
+  argumentsOf(item) +
+  asText(item.input) +
+  asText(item.code) +
+  asText(asObject(item.operation)?.diff) +
+  actionOf(item)
+
+/** Returns the arguments of a call. The arguments of a tool search are an object, and not its JSON text. */
+const argumentsOf = ({ arguments: args }: JsonObject): string => {
+  const object = asObject(args)
+  return object === undefined ? asText(args) : JSON.stringify(object)
+}
+
+/** Returns the texts of a call's actions, such as the words of a shell command. */
+const actionOf = ({ type, action, actions }: JsonObject): string =>
+  CALLS_WITH_ACTION.has(asText(type)) ? [...textsIn(action), ...textsIn(actions)].join(" ") : ""
+
+const textsIn = (value: unknown): ReadonlyArray<string> => {
+  if (typeof value === "string") return [value]
+  if (Array.isArray(value)) return value.flatMap(textsIn)
+  const { type: _kind, ...members } = asObject(value) ?? {}
+  return Object.values(members).flatMap(textsIn)
+}
 
 const textOf = (content: unknown): string => {
   if (typeof content === "string") return content

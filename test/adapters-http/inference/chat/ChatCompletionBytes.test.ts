@@ -1,4 +1,4 @@
-/** A chat completion that cannot be rewritten without parsing has no result. */
+/** `splicedCompletion` returns undefined for a chat completion that must be parsed. */
 import { isDeepStrictEqual } from "node:util"
 import { splicedCompletion } from "@tollgate/adapters-http/inference/chat/ChatCompletionBytes"
 import { parsedCompletion } from "@tollgate/adapters-http/inference/chat/ChatResponse"

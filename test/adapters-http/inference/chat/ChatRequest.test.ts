@@ -56,6 +56,9 @@ describe("a chat request", () => {
       "stream_options.include_usage",
       '{"model":"m","messages":[{"role":"user"}],"stream_options":{"include_usage":true,"include_usage":false}}'
     ],
+    ["models", { model: "m", messages, models: ["larger"] }],
+    ["models", '{"model":"m","messages":[{"role":"user"}],"Models":["larger"]}'],
+    ["fallbacks", { model: "m", messages, fallbacks: [{ model: "larger" }] }],
     [null, ""],
     [null, "[]"],
     [null, "{"],
@@ -99,6 +102,18 @@ describe("a chat request", () => {
   })
 })
 
+it("a large chat request has a sampled prompt without types and ids", () => {
+  const text = "word ".repeat(150_000)
+  const call = { id: `call_${"1".repeat(24)}`, type: "function", function: { name: "look", arguments: "{}" } }
+  const messages = [
+    { role: "assistant", content: null, tool_calls: [call] },
+    { role: "tool", tool_call_id: call.id, content: [{ type: "text", text }] }
+  ]
+  const { sampleOf, extraTokens } = accepted({ model: "m", messages }).promptText()
+  expect(sampleOf?.textBytes).toBe("assistantlook{}tool".length + text.length)
+  expect(extraTokens).toBe(3 + 2 * 3)
+})
+
 describe("a chat request with a content part", () => {
   it.each([
     ["file", true],
@@ -140,7 +155,7 @@ describe("the hosted tools of a chat request", () => {
 })
 
 describe("the chat body for a provider", () => {
-  it("differs from the client's body only in the model name", () => {
+  it("without a stream differs from the client's body only in the model name", () => {
     expect(
       sentBody('{ "messages":[{"role":"user","content":"model"}], "x":1e2,"model" : "m" ,"seed":12345678901234567890}')
     ).toBe(

@@ -29,6 +29,12 @@ const rewritten = (choice: object, more: object = {}) => ({
 })
 
 describe("a whole chat completion", () => {
+  it("with millions of tiny values is refused before it is parsed", () => {
+    const message = `{"content":"a","more":[${"{},".repeat(2_500_000)}{}]}`
+    const refused = translated(`{"choices":[{"message":${message}}]}`)
+    expect(refused).toMatchObject({ left: { _tag: "UpstreamFailed" } })
+  })
+
   it("has the gateway's id and the public name of the model", () => {
     const body = {
       ...completion({ content: ["Hello"], usage: usage(7, 2, 3) }),

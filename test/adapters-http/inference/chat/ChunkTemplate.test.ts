@@ -33,7 +33,7 @@ describe("the template of a chunk", () => {
     expect(learned("x").textIn(chunkOf("x").replace("x", "y"))).toBe(undefined)
   })
 
-  it("is not made from a chunk whose text is the placeholder of the check", () => {
+  it("is not made from a chunk whose text is the template's placeholder", () => {
     const placeholder = "\u2047tollgate\u2047"
     expect(learned(placeholder, { id: placeholder }).textIn(chunkOf(placeholder, { id: "another" }))).toBe(undefined)
   })

@@ -26,6 +26,11 @@ const list = (data: unknown, more: object = {}) => ({
 })
 
 describe("an embeddings response", () => {
+  it("whose usage has millions of tiny values is refused before it is parsed", () => {
+    const usage = `{"prompt_tokens":3,"more":[${"{},".repeat(2_500_000)}{}]}`
+    expect(failed(`{"data":[{"embedding":[1]}],"usage":${usage}}`)).toBe("UpstreamFailed")
+  })
+
   it("contains no unknown members of the provider", () => {
     const { body, content, usage } = accepted(
       list([item([0.5], { provider: "acme" })], {

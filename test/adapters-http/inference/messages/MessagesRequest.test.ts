@@ -73,13 +73,14 @@ describe("a messages request", () => {
     ["tools that the provider runs", { tools: [{ type: "web_search_20250305", name: "web_search" }, "x"] }],
     ["unknown members", { context_management: { edits: [] }, metadata: { user_id: "u" }, anything: [null] }],
     ["fallbacks that the provider chooses", { fallbacks: "default" }],
-    ["an empty list of fallbacks", { fallbacks: [] }]
+    ["empty lists of fallbacks and models", { fallbacks: [], models: [] }]
   ])("is accepted with %s", (_, members) => {
     expect(refusedParam({ ...minimal, ...members })).toBe("accepted")
   })
 
   it.each([
     ["fallbacks", { ...minimal, fallbacks: [{ model: "larger" }] }],
+    ["models", { ...minimal, models: ["larger"] }],
     ["tools", { ...minimal, tools: [{ name: "f" }, { type: "advisor_20260301", name: "advisor", model: "larger" }] }],
     ["tools", JSON.stringify({ ...minimal, tools: [{ type: "advisor_20260301" }] }).replace("advisor", "\\u0061dvisor")]
   ])("is refused if its %s can select a second model", (param, body) => {
@@ -97,11 +98,43 @@ describe("a messages request", () => {
     ["a web fetch", ["tools web_fetch"], { tools: [{ type: "web_fetch_20250910", name: "w" }] }],
     ["an MCP server", ["mcp_servers mcp"], { mcp_servers: [{ type: "url", url: "https://a.example" }] }],
     ["a tool set of an MCP server", ["tools mcp"], { tools: [{ type: "mcp_toolset" }] }],
+    ["a plugin", ["plugins plugins"], { plugins: [{ id: "web" }] }],
     ["a tool of an unknown type", ["tools brand_new"], { tools: [{ type: "brand_new_20990101" }] }]
   ])("with %s has the hosted tools %j", (_, found, members) => {
     const body =
       typeof members === "string" ? JSON.stringify(minimal).replace("{", `{${members},`) : { ...minimal, ...members }
     expect(accepted(body).hostedTools?.map(({ name, param }) => `${param} ${name}`)).toEqual(found)
+  })
+
+  const defining = (definition: object) => ({ type: "tool_addition", tool: { type: "tool_definition", definition } })
+  const search = defining({ type: "web_search_20250305", name: "w" })
+  it.each([
+    ["a block that adds a hosted tool", ["messages web_search"], [search]],
+    ["a compaction that adds a hosted tool", ["messages web_search"], [{ type: "compaction", tool_changes: [search] }]],
+    ["a block that adds a tool of the client", [], [defining({ name: "f", input_schema: { type: "object" } })]],
+    [
+      "the input of a tool that looks like a definition",
+      [],
+      [{ type: "tool_use", name: "f", input: { content: [search] } }]
+    ],
+    ["a block that refers to a tool", [], [{ type: "tool_addition", tool: { type: "tool_reference", name: "w" } }]]
+  ])("with %s in its messages has the hosted tools %j", (_, found, content) => {
+    const request = { ...minimal, messages: [...messages, { role: "system", content }] }
+    expect(accepted(request).hostedTools?.map(({ name, param }) => `${param} ${name}`)).toEqual(found)
+  })
+
+  it("has the hosted tools of its messages if it is large", () => {
+    const long = { role: "user", content: [{ type: "text", text: "a".repeat(200_000) }, search] }
+    const escaped = JSON.stringify({ ...minimal, messages: [...messages, long] }).replace(
+      "definition",
+      "d\\u0065finition"
+    )
+    expect(accepted(escaped).hostedTools).toEqual([{ name: "web_search", param: "messages" }])
+  })
+
+  it("is refused if its messages add an advisor", () => {
+    const content = [defining({ type: "advisor_20260301", name: "a", model: "larger" })]
+    expect(refusedParam({ ...minimal, messages: [...messages, { role: "system", content }] })).toBe("messages")
   })
 
   it("collects at most 17 names of hosted tools", () => {
@@ -131,6 +164,28 @@ describe("a messages request", () => {
     const image = { type: "image", source: { type: "url", url: "https://a.example/b" } }
     const { size } = accepted({ ...minimal, messages: [{ role: "user", content: [image] }] })
     expect(size.hasUnsizedContent).toBe(false)
+  })
+
+  it.each([
+    ["continues a stored thread", { type: "continue", previous_message_id: "msg_1" }, true],
+    ["begins a thread", { type: "create" }, false],
+    ["has no thread", null, false]
+  ])("that %s has unsized content: %j %s", (_, thread, isUnsized) => {
+    expect(accepted({ ...minimal, thread }).size.hasUnsizedContent).toBe(isUnsized)
+  })
+
+  it("has a sampled prompt without types, ids and signatures if it is large", () => {
+    const text = "word ".repeat(150_000)
+    const thinking = { type: "thinking", thinking: "hm", signature: "EqQBCg".repeat(300) }
+    const call = { type: "tool_use", id: `toolu_${"1".repeat(24)}`, name: "look", input: {} }
+    const result = { type: "tool_result", tool_use_id: call.id, content: text }
+    const messages = [
+      { role: "assistant", content: [thinking, call] },
+      { role: "user", content: [result] }
+    ]
+    const { sampleOf, extraTokens } = accepted({ ...minimal, messages }).promptText()
+    expect(sampleOf?.textBytes).toBe("assistanthmlookuser".length + text.length)
+    expect(extraTokens).toBe(3 + 2 * 3)
   })
 
   it("has a size that counts a plain-text document as text", () => {

@@ -1,4 +1,4 @@
-/** The ledger of these gateways has one token plan. Each character counts as one token. */
+/** The ledger in these tests has one token plan. Each character counts as one token. */
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import { Effect } from "effect"
@@ -267,7 +267,7 @@ describe("a request without a durable hold", () => {
   /** The body has far fewer tokens by its smallest estimate than by the local count. */
   const expensive = hello({ stream: true, messages: [{ role: "user", content: WORD.repeat(100) }] })
 
-  it("ends at its provider if its hold does not cover its prompt", async () => {
+  it("is aborted at its provider if its hold does not cover its prompt", async () => {
     const { upstream, gateway, durable, journal } = await startBeforeHold([delta("a"), stall])
     journal.plan = planOf(400n)
     const client = (await RawClient.connect(gateway.port)).sendChat(expensive)
@@ -321,7 +321,7 @@ describe("a request whose prompt exceeds the balance", () => {
     ["its messages", { messages: [{ role: "user", content: WORD.repeat(100) }] }],
     ["names in its tools", withParameters({ properties: { [WORD.repeat(100)]: {} } })],
     ["numbers in its tools", withParameters({ enum: Array.from({ length: 500 }, () => 1) })]
-  ])("by %s is refused before a provider is called", async (_, parts) => {
+  ])("because of %s is refused before a provider is called", async (_, parts) => {
     const { upstream, gateway, journal } = await startWith([delta("a"), ...stop])
     journal.plan = planOf(400n)
     const response = await post(gateway.url, hello({ stream: true, ...parts }))

@@ -158,7 +158,7 @@ describe("a failure", () => {
     }
   )
 
-  it("in the token counter causes a charge by the low estimate of a stream", async () => {
+  it("in the token counter causes a stream to be charged by the low estimates of its checkpoint", async () => {
     const upstream = await ScriptedUpstream.start()
     upstream.next(stream(chatFrames({ content: ["one ", "two ", "three"] })))
     const gateway = await startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl }) })

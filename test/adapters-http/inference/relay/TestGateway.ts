@@ -62,14 +62,14 @@ export class Journal {
   readonly admitted: Array<Admission> = []
   readonly settled: Array<Measured & { readonly requestId: string; readonly waited: boolean }> = []
   writtenOffPico = 0n
-  /** The error with which the next admissions fail; undefined if they succeed. */
+  /** The error with which admissions fail; undefined if they succeed. */
   refusal: InsufficientBalance | InvalidApiKey | Overloaded | undefined
   /** The token plan that all requests of the gateway use. */
   plan: PlanAccount = planOf(1_000_000_000n)
   readonly holds = new Map<string, Hold>()
   /** The output tokens that each requested extension had to cover. */
   readonly extensions: Array<bigint> = []
-  /** The error with which the next extensions fail; undefined if they succeed. */
+  /** The error with which extensions fail; undefined if they succeed. */
   extensionRefusal: Overloaded | undefined
   /** True if providers are called before the hold is durable. */
   isAmple = false
@@ -186,7 +186,7 @@ const authenticator = Layer.succeed(ApiKeyAuthenticator, {
   recall: identify
 })
 
-/** Every customer has funds, unless the next admission fails with `InsufficientBalance`. */
+/** Every customer has funds, unless admissions fail with `InsufficientBalance`. */
 const funds = (journal: Journal) =>
   Layer.succeed(Funds, {
     areAvailable: () =>

@@ -71,6 +71,8 @@ describe("a responses request", () => {
     ["input", '{"model":"m","input":"hi","Input":"ho"}'],
     ["background", '{"model":"m","input":"hi","background":false,"back\\u0067round":true}'],
     ["text.format", '{"model":"m","input":"hi","text":{"format":{},"format":{}}}'],
+    ["models", { model: "m", input: "hi", models: ["larger"] }],
+    ["fallbacks", { model: "m", input: "hi", fallbacks: ["larger"] }],
     [null, ""],
     [null, "[]"],
     [null, '{"model":"m","input":"hi"']
@@ -124,6 +126,39 @@ describe("a responses request", () => {
     expect(accepted({ model: "m", input: "hi", tools }).hostedTools?.map(({ name }) => name)).toEqual(found)
   })
 
+  it.each([
+    ["additional_tools", ["web_search", "code_interpreter"], ["web_search", "code_interpreter"]],
+    ["tool_search_output", ["function", "mcp"], ["mcp"]],
+    ["additional_tools", ["function", "custom", "namespace"], []]
+  ])("with an input item %s that has tools of the types %j has the hosted tools %j", (type, types, found) => {
+    const filler = { role: "user", content: "a".repeat(100_000) }
+    const item = { type, role: "developer", tools: types.map((type) => ({ type })) }
+    const expected = found.map((name) => ({ name, param: "input" }))
+    expect(accepted({ model: "m", input: [item] }).hostedTools).toEqual(expected)
+    expect(accepted({ model: "m", input: [filler, item, filler] }).hostedTools).toEqual(expected)
+  })
+
+  it("is refused if an input item adds the tool that generates images", () => {
+    const item = { type: "additional_tools", role: "developer", tools: [{ type: "image_generation" }] }
+    expect(refusedParam({ model: "m", input: [item] })).toBe("input")
+  })
+
+  it("has a sampled prompt without types and ids if it is large", () => {
+    const text = "word ".repeat(150_000)
+    const ids = { id: `fc_${"1".repeat(50)}`, call_id: `call_${"2".repeat(24)}`, status: "completed" }
+    const call = { type: "function_call", ...ids, name: "look", arguments: "{}" }
+    const message = { type: "message", role: "user", content: [{ type: "input_text", text }] }
+    const { sampleOf, extraTokens } = accepted({ model: "m", input: [call, message] }).promptText()
+    expect(sampleOf?.textBytes).toBe("look{}user".length + text.length)
+    expect(extraTokens).toBe(3 + 2 * 3)
+  })
+
+  it("has the hosted tool of its plugins", () => {
+    const hostedToolsWith = (plugins: unknown) => accepted({ model: "m", input: "hi", plugins }).hostedTools
+    expect(hostedToolsWith([{ id: "web" }])).toEqual([{ name: "plugins", param: "plugins" }])
+    expect(hostedToolsWith([])).toEqual([])
+  })
+
   it("has a size that counts only the members that a model reads", () => {
     const image = `data:image/png;base64,${"iVBORw0KGgo".repeat(1_000)}`
     const request = {
@@ -141,7 +176,7 @@ describe("a responses request", () => {
     const words = ["brief", "user", "twelve bytes", "user", "input_image", "reasoning", "function", "f", "text"]
     expect(accepted(request).size).toEqual({
       textBytes: words.join("").length,
-      structureBytes: 158,
+      structureBytes: 155,
       attachments: 1,
       hasUnsizedContent: false,
       maxOutputTokens: undefined,

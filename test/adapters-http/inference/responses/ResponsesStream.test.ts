@@ -92,7 +92,7 @@ const failures: ReadonlyArray<readonly [string, string, string]> = [
 ]
 
 describe("a responses stream", () => {
-  it("passes on every event with the public name of the model", () => {
+  it("passes on every event and replaces the name of the model by the public name", () => {
     const { events, content, usage, end } = translatedStream(sent(...whole))
     expect(typesOf(events)).toEqual(whole.map(({ type }) => type))
     expect(events.map((event) => event.sequence_number)).toEqual(whole.map((_, i) => i))

@@ -23,15 +23,17 @@ const ChatCompletionRequest = Schema.Struct(
   {
     model: Schema.String.annotations({ description: "The public name of a model, from GET /v1/models." }),
     messages: Schema.NonEmptyArray(Message),
-    stream: Schema.optional(Schema.Boolean).annotations({
+    stream: Schema.optional(Schema.NullOr(Schema.Boolean)).annotations({
       description: "If true, the response is an event stream."
     }),
     stream_options: Schema.optional(
-      Schema.Struct({
-        include_usage: Schema.optional(Schema.Boolean).annotations({
-          description: "If true, an additional last chunk of the stream contains the usage."
+      Schema.NullOr(
+        Schema.Struct({
+          include_usage: Schema.optional(Schema.NullOr(Schema.Boolean)).annotations({
+            description: "If true, an additional last chunk of the stream contains the usage."
+          })
         })
-      })
+      )
     )
   },
   otherMembers

@@ -11,6 +11,7 @@ import * as Either from "effect/Either"
 import { MemberValues, type Splice, sizeOfMembers, splice } from "../../wire/BodyMembers.ts"
 import { hostedToolsIn } from "../../wire/HostedToolMembers.ts"
 import { type ScannedBody, type ScannedMember, slicedScanner } from "../../wire/JsonScan.ts"
+import { otherModelsIn } from "../../wire/OtherModels.ts"
 import { promptIn } from "../../wire/PromptMembers.ts"
 import { MAX_PROMPT_VALUES } from "../../wire/ScanPlan.ts"
 import type { Slices } from "../../wire/Slices.ts"
@@ -37,6 +38,8 @@ const members = {
   search_parameters: {},
   enable_search: {},
   plugins: {},
+  fallbacks: {},
+  models: {},
   functions: {},
   response_format: {}
 }
@@ -47,7 +50,8 @@ const scan = slicedScanner({
   media: {
     members: ["url", "data", "file_data"],
     types: ["image_url", "input_audio", "video_url", "file"],
-    unsizedTypes: ["audio_url", "document_url", "file", "input_audio", "video_url"]
+    unsizedTypes: ["audio_url", "document_url", "file", "input_audio", "video_url"],
+    unread: ["detail", "id", "tool_call_id", "type"]
   }
 })
 
@@ -64,9 +68,10 @@ export function* readChatRequest(body: Buffer): Slices<Either.Either<ChatRequest
       values.integer(members.max_completion_tokens, "max_completion_tokens")
     ]
     const choices = values.integer(members.n, "n") ?? 1
-    if (values.fault !== undefined) return Either.left(values.fault)
+    const { messages, tools, functions, response_format, fallbacks, models } = members
+    const fault = values.fault ?? otherModelsIn({ fallbacks, models })
+    if (fault !== undefined) return Either.left(fault)
     const size = sizeOf(members, largest(limits), choices)
-    const { messages, tools, functions, response_format } = members
     const prompt = () => promptIn(body, { messages, tools, functions, response_format }, promptText)
     const hostedTools = hostedToolsIn(tools, {
       web_search_options: [members.web_search_options, "web_search"],

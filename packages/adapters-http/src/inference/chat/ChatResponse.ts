@@ -7,7 +7,7 @@ import { contentOf } from "@tollgate/domain/inference/ChatDelivered"
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asArray, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
 import * as Either from "effect/Either"
-import { parseResponse } from "../../wire/ParseResponse.ts"
+import { hasTooManyValues, parseResponse } from "../../wire/ParseResponse.ts"
 import { refusalIn, refusalOfError } from "../../wire/UpstreamRefusal.ts"
 import type { ResponseContext, ResponseFailure, TranslatedResponse, Translation } from "../relay/RelayProtocol.ts"
 import { finishReasonOf, normalizedMessage } from "./ChatChoice.ts"
@@ -19,7 +19,8 @@ export const translatedResponse = (
   context: ResponseContext,
   body: Buffer
 ): Either.Either<TranslatedResponse, ResponseFailure> => {
-  const spliced = splicedCompletion(context, body)
+  // The content of a spliced completion is parsed later if its tokens are counted locally.
+  const spliced = hasTooManyValues(body) ? undefined : splicedCompletion(context, body)
   return spliced === undefined ? parsedCompletion(context, body) : Either.right(spliced)
 }
 

@@ -11,7 +11,7 @@ import { asObject } from "@tollgate/domain/inference/Json"
 import * as Either from "effect/Either"
 import { BodySize, mediaOf } from "../../wire/BodySize.ts"
 import { CLOSE_ARRAY, CLOSE_OBJECT, JsonReader, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "../../wire/JsonReader.ts"
-import { parseResponse } from "../../wire/ParseResponse.ts"
+import { hasTooManyValues, parseResponse } from "../../wire/ParseResponse.ts"
 import { refusalIn } from "../../wire/UpstreamRefusal.ts"
 import type { ResponseContext, ResponseFailure, TranslatedResponse } from "../relay/RelayProtocol.ts"
 
@@ -112,7 +112,9 @@ class EmbeddingList {
   #other(name: string, at: number): number {
     const end = this.#reader.value(at, 1, -1)
     if (end < 0 || (name !== "usage" && name !== "error")) return end
-    const value: unknown = JSON.parse(this.#reader.bytes.toString("utf8", at, end))
+    const member = this.#reader.bytes.subarray(at, end)
+    if (hasTooManyValues(member)) return -1
+    const value: unknown = JSON.parse(member.toString())
     if (name === "usage") this.usage = value
     return name === "error" && value !== null ? -1 : end
   }

@@ -5,15 +5,17 @@
  */
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
 import { hostedToolOf } from "@tollgate/domain/inference/HostedTools"
-import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
+import type { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import { promptText } from "@tollgate/domain/inference/MessagesPrompt"
 import * as Either from "effect/Either"
-import { MemberValues, sizeOfMembers } from "../../wire/BodyMembers.ts"
+import { isPresent, MemberValues, sizeOfMembers } from "../../wire/BodyMembers.ts"
 import { hostedToolsIn } from "../../wire/HostedToolMembers.ts"
 import { type ScannedBody, slicedScanner } from "../../wire/JsonScan.ts"
+import { namesOtherModel, otherModelsIn } from "../../wire/OtherModels.ts"
 import { promptIn } from "../../wire/PromptMembers.ts"
 import { MAX_PROMPT_VALUES } from "../../wire/ScanPlan.ts"
 import type { Slices } from "../../wire/Slices.ts"
+import { EACH, type ToolPath, toolNamesIn } from "../../wire/ToolDefinitions.ts"
 import { jsonHeaders } from "../relay/UpstreamRequestParts.ts"
 
 export interface MessagesRequest extends InferenceRequest {
@@ -23,24 +25,41 @@ export interface MessagesRequest extends InferenceRequest {
 
 type MessagesMembers = ScannedBody<keyof typeof members>
 
+const hostedTool = (type: string) => hostedToolOf("messages", type)
+
 const members = {
   model: {},
   messages: { each: "role" },
   max_tokens: {},
   stream: {},
   system: {},
-  tools: { nameOfType: (type: string) => hostedToolOf("messages", type) },
+  tools: { nameOfType: hostedTool },
   mcp_servers: {},
   output_config: {},
   output_format: {},
-  fallbacks: {}
+  plugins: {},
+  fallbacks: {},
+  models: {},
+  thread: { inside: { previous_message_id: {} } }
 }
 
 const scan = slicedScanner({
   members,
   maxValues: MAX_PROMPT_VALUES,
-  media: { members: ["data"], types: ["image", "document"], unsizedTypes: ["container_upload", "document"] }
+  media: {
+    members: ["data"],
+    types: ["image", "document"],
+    unsizedTypes: ["container_upload", "document"],
+    toolTypes: ["tool_definition"],
+    unread: ["id", "media_type", "signature", "tool_use_id", "type"]
+  }
 })
+
+/** The places of the types of tools that a block of a message can define. */
+const TOOLS_IN_MESSAGES: ReadonlyArray<ToolPath> = [
+  [EACH, "content", EACH, "tool", "definition", "type"],
+  [EACH, "content", EACH, "tool_changes", EACH, "tool", "definition", "type"]
+]
 
 export const readMessagesRequest = (body: Buffer): Slices<Either.Either<MessagesRequest, InvalidRequest>> =>
   read(body, (values, { max_tokens }) => values.count(max_tokens, "max_tokens"))
@@ -53,44 +72,55 @@ function* read(
   body: Buffer,
   maxTokensOf: (values: MemberValues, members: MessagesMembers) => number | undefined
 ): Slices<Either.Either<MessagesRequest, InvalidRequest>> {
-  return Either.flatMap(yield* scan(body), (members) => {
-    const values = new MemberValues(body)
-    const model = values.name(members.model, "model")
-    values.filledArray(members.messages, "messages")
-    const maxOutputTokens = maxTokensOf(values, members)
-    const streamed = values.flag(members.stream, "stream")
-    const fault = values.fault ?? otherModel(members)
-    if (fault !== undefined) return Either.left(fault)
-    const { messages, system, tools, output_config, output_format } = members
-    return Either.right({
-      model,
-      streamed,
-      size: { ...sizeOf(members), maxOutputTokens, choices: 1 },
-      hostedTools: hostedToolsIn(tools, { mcp_servers: [members.mcp_servers, "mcp"] }),
-      promptText: () => promptIn(body, { messages, system, tools, output_config, output_format }, promptText),
-      body,
-      members
-    })
+  const scanned = yield* scan(body)
+  if (Either.isLeft(scanned)) return Either.left(scanned.left)
+  const members = scanned.right
+  const values = new MemberValues(body)
+  const model = values.name(members.model, "model")
+  values.filledArray(members.messages, "messages")
+  const maxOutputTokens = maxTokensOf(values, members)
+  const streamed = values.flag(members.stream, "stream")
+  const { messages, system, tools, output_config, output_format } = members
+  const addedTools = yield* toolNamesIn(body, messages, TOOLS_IN_MESSAGES, hostedTool)
+  const fault = values.fault ?? otherModel(members, addedTools)
+  if (fault !== undefined) return Either.left(fault)
+  const hostedTools = hostedToolsIn(tools, {
+    mcp_servers: [members.mcp_servers, "mcp"],
+    plugins: [members.plugins, "plugins"]
+  })
+  return Either.right({
+    model,
+    streamed,
+    size: { ...sizeOf(members), maxOutputTokens, choices: 1 },
+    hostedTools: [...hostedTools, ...addedTools.map((name) => ({ name, param: "messages" }))],
+    promptText: () => promptIn(body, { messages, system, tools, output_config, output_format }, promptText),
+    body,
+    members
   })
 }
 
 /**
- * Refuses a request that selects a second model, as a fallback or as an advisor. The provider would run the second
- * model and charge the gateway for it, but the customer would be charged the price of the first model.
+ * Refuses a request that can select a second model, as a fallback or as an advisor. `addedTools` are the names of the
+ * hosted tools that the messages define.
  */
-const otherModel = ({ fallbacks, tools }: MessagesMembers): InvalidRequest | undefined => {
-  if (fallbacks?.type === "array" && !fallbacks.empty) return namesOtherModel("fallbacks")
-  return tools?.typeNames.some((name) => name === "advisor" || name.startsWith("advisor_"))
-    ? namesOtherModel("tools")
-    : undefined
+const otherModel = (
+  { fallbacks, models, tools }: MessagesMembers,
+  addedTools: ReadonlyArray<string>
+): InvalidRequest | undefined => {
+  if (tools?.typeNames.some(isAdvisor)) return namesOtherModel("tools")
+  return addedTools.some(isAdvisor) ? namesOtherModel("messages") : otherModelsIn({ fallbacks, models })
 }
 
-const namesOtherModel = (param: string): InvalidRequest =>
-  new InvalidRequest({ message: `'${param}' must not name another model: a request is served by one model.`, param })
+const isAdvisor = (name: string): boolean => name === "advisor" || name.startsWith("advisor_")
 
-/** Returns the total size of the members that a model reads: system prompt, messages, tools and output format. */
-const sizeOf = ({ system, messages, tools, output_config, output_format }: MessagesMembers) =>
-  sizeOfMembers([system, messages, tools, output_config, output_format])
+/**
+ * Returns the total size of the members that a model reads: system prompt, messages, tools and output format. The size
+ * of a conversation that the provider has stored is unknown.
+ */
+const sizeOf = ({ system, messages, tools, output_config, output_format, thread }: MessagesMembers) => {
+  const size = sizeOfMembers([system, messages, tools, output_config, output_format])
+  return isPresent(thread?.inside.previous_message_id) ? { ...size, hasUnsizedContent: true } : size
+}
 
 /** The value of `anthropic-version` for the provider if the client does not send this header. */
 const DEFAULT_VERSION = "2023-06-01"

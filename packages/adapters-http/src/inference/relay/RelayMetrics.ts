@@ -1,6 +1,7 @@
 /**
- * `RelayCounters` contains the counters of the relay and of the routes for images as plain numbers. These update the
- * counters, and the metrics of the server read them. No label of these metrics contains the name of a provider.
+ * `RelayCounters` contains the counters of the relay and of the routes for images as plain numbers. The relay and these
+ * routes update the counters, and the metrics of the server read the counters. No label of these metrics contains the
+ * name of a provider.
  */
 import type { Protocol } from "@tollgate/domain/inference/InferenceRequest"
 import * as Context from "effect/Context"

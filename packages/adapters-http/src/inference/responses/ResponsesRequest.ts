@@ -10,9 +10,11 @@ import * as Either from "effect/Either"
 import { isPresent, MemberValues, sizeOfMembers } from "../../wire/BodyMembers.ts"
 import { hostedToolsIn } from "../../wire/HostedToolMembers.ts"
 import { type ScannedBody, type ScannedMember, slicedScanner } from "../../wire/JsonScan.ts"
+import { otherModelsIn } from "../../wire/OtherModels.ts"
 import { promptIn } from "../../wire/PromptMembers.ts"
 import { MAX_PROMPT_VALUES } from "../../wire/ScanPlan.ts"
 import type { Slices } from "../../wire/Slices.ts"
+import { EACH, type ToolPath, toolNamesIn } from "../../wire/ToolDefinitions.ts"
 
 export interface ResponsesRequest extends InferenceRequest {
   readonly body: Buffer
@@ -23,9 +25,11 @@ const IMAGE_TOOL = "image_generation"
 
 type ResponsesMembers = ScannedBody<keyof typeof members>
 
+const hostedTool = (type: string) => hostedToolOf("responses", type)
+
 const members = {
   model: {},
-  input: {},
+  input: { countsElements: true },
   instructions: {},
   previous_response_id: {},
   conversation: {},
@@ -33,8 +37,11 @@ const members = {
   stream: {},
   background: {},
   max_output_tokens: {},
-  tools: { nameOfType: (type: string) => hostedToolOf("responses", type) },
+  tools: { nameOfType: hostedTool },
   search_parameters: {},
+  plugins: {},
+  fallbacks: {},
+  models: {},
   text: { inside: { format: {} } }
 }
 
@@ -45,35 +52,55 @@ const scan = slicedScanner({
     // Long encrypted reasoning is not counted as text, because some models ignore it.
     members: ["image_url", "file_data", "data", "result", "encrypted_content"],
     types: ["input_image", "input_file", "input_audio", "computer_screenshot", "image_generation_call"],
-    unsizedTypes: ["input_audio", "input_file", "item_reference"]
+    unsizedTypes: ["input_audio", "input_file", "item_reference"],
+    toolTypes: ["additional_tools", "tool_search_output"],
+    unread: ["call_id", "detail", "encrypted_content", "id", "phase", "status", "type"]
   }
 })
 
+/** The places of the types of tools that an item of the input can define. */
+const TOOLS_IN_INPUT: ReadonlyArray<ToolPath> = [[EACH, "tools", EACH, "type"]]
+
 export function* readResponsesRequest(body: Buffer): Slices<Either.Either<ResponsesRequest, InvalidRequest>> {
-  return Either.flatMap(yield* scan(body), (members) => {
-    const values = new MemberValues(body)
-    const model = values.name(members.model, "model")
-    if (!isInput(members.input)) values.fault ??= invalid("input", "must be a non-empty string or a non-empty array")
-    const streamed = values.flag(members.stream, "stream")
-    // A client could never fetch a background response, but the provider would generate it and charge the gateway.
-    if (values.flag(members.background, "background")) {
-      values.fault ??= invalid("background", "must not be true: this service does not store responses")
-    }
-    values.fault ??= imageTool(members.tools)
-    const limit = values.integer(members.max_output_tokens, "max_output_tokens")
-    if (values.fault !== undefined) return Either.left(values.fault)
-    // Some providers ignore a limit below 1, so such a limit counts as no limit.
-    const maxOutputTokens = limit !== undefined && limit < 1 ? undefined : limit
-    const { input, instructions, tools, text } = members
-    return Either.right({
-      model,
-      streamed,
-      size: { ...sizeOf(members), maxOutputTokens, choices: 1 },
-      hostedTools: hostedToolsIn(tools, { search_parameters: [members.search_parameters, "web_search"] }),
-      promptText: () => promptIn(body, { input, instructions, tools, text }, promptText),
-      body,
-      members
-    })
+  const scanned = yield* scan(body)
+  if (Either.isLeft(scanned)) return Either.left(scanned.left)
+  const addedTools = yield* toolNamesIn(body, scanned.right.input, TOOLS_IN_INPUT, hostedTool)
+  return requestOf(body, scanned.right, addedTools)
+}
+
+/** `addedTools` are the names of the hosted tools that items of the input define. */
+const requestOf = (
+  body: Buffer,
+  members: ResponsesMembers,
+  addedTools: ReadonlyArray<string>
+): Either.Either<ResponsesRequest, InvalidRequest> => {
+  const values = new MemberValues(body)
+  const model = values.name(members.model, "model")
+  if (!isInput(members.input)) values.fault ??= invalid("input", "must be a non-empty string or a non-empty array")
+  const streamed = values.flag(members.stream, "stream")
+  // A client could never fetch a background response, but the provider would generate it and charge the gateway.
+  if (values.flag(members.background, "background")) {
+    values.fault ??= invalid("background", "must not be true: this service does not store responses")
+  }
+  const limit = values.integer(members.max_output_tokens, "max_output_tokens")
+  const { input, instructions, tools, text, fallbacks, models } = members
+  values.fault ??= imageTool("tools", tools?.typeNames ?? []) ?? imageTool("input", addedTools)
+  const fault = values.fault ?? otherModelsIn({ fallbacks, models })
+  if (fault !== undefined) return Either.left(fault)
+  // Some providers ignore a limit below 1, so such a limit counts as no limit.
+  const maxOutputTokens = limit !== undefined && limit < 1 ? undefined : limit
+  const hostedTools = hostedToolsIn(tools, {
+    search_parameters: [members.search_parameters, "web_search"],
+    plugins: [members.plugins, "plugins"]
+  })
+  return Either.right({
+    model,
+    streamed,
+    size: { ...sizeOf(members), maxOutputTokens, choices: 1 },
+    hostedTools: [...hostedTools, ...addedTools.map((name) => ({ name, param: "input" }))],
+    promptText: () => promptIn(body, { input, instructions, tools, text }, promptText),
+    body,
+    members
   })
 }
 
@@ -81,10 +108,10 @@ export function* readResponsesRequest(body: Buffer): Slices<Either.Either<Respon
  * Refuses the tool that generates images. The provider would run an image model and charge the gateway for it, but the
  * customer would be charged the price of the text model.
  */
-const imageTool = (tools: ScannedMember | undefined): InvalidRequest | undefined =>
-  tools?.typeNames.includes(IMAGE_TOOL)
+const imageTool = (param: string, tools: ReadonlyArray<string>): InvalidRequest | undefined =>
+  tools.includes(IMAGE_TOOL)
     ? invalid(
-        "tools",
+        param,
         `must not contain '${IMAGE_TOOL}': use an image model at /v1/images/generations to generate images`
       )
     : undefined

@@ -31,13 +31,25 @@ const refusal = Effect.gen(function* () {
   )
 )
 
+const RESPONSE = "/v1/responses/:id"
+const CANCEL = `${RESPONSE}/cancel` as const
+const INPUT_ITEMS = `${RESPONSE}/input_items` as const
+
+/** The routes that {@link layer} adds. */
+export const routes = [
+  { method: "GET", path: RESPONSE },
+  { method: "DELETE", path: RESPONSE },
+  { method: "POST", path: CANCEL },
+  { method: "GET", path: INPUT_ITEMS }
+]
+
 export const layer = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
     const authenticator = yield* Effect.context<ApiKeyAuthenticator>()
     const notFound = Effect.provide(refusal, authenticator)
-    yield* router.get("/v1/responses/:id", notFound)
-    yield* router.del("/v1/responses/:id", notFound)
-    yield* router.post("/v1/responses/:id/cancel", notFound)
-    yield* router.get("/v1/responses/:id/input_items", notFound)
+    yield* router.get(RESPONSE, notFound)
+    yield* router.del(RESPONSE, notFound)
+    yield* router.post(CANCEL, notFound)
+    yield* router.get(INPUT_ITEMS, notFound)
   })
 ).pipe(withOnly(ApiKeyAuthenticator))
