@@ -1,7 +1,9 @@
-import type { IncomingMessage } from "node:http"
+import { once } from "node:events"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { type AddressInfo, connect } from "node:net"
 import { PassThrough } from "node:stream"
-import { refuseUnreadBody } from "@tollgate/adapters-http/http/UnreadBody"
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
+import { acceptBody, expectContinue, limitDiscarding, refuseUnreadBody } from "@tollgate/adapters-http/http/UnreadBody"
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest"
 
 const KIB = 1024
 const PIECE_BYTES = 64 * KIB
@@ -123,5 +125,64 @@ describe("refusals of unread bodies", () => {
     refuseUnreadBody(body as unknown as IncomingMessage, writeRefusal)
     expect(writeRefusal).not.toHaveBeenCalled()
     expect(vi.getTimerCount()).toBe(0)
+  })
+})
+
+describe("the connection of a body that was refused after its first part", () => {
+  const DISCARD_MILLIS = 5_000
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }))
+  afterEach(() => void vi.useRealTimers())
+
+  /** Sends the first part of a body. Returns the connection and the server when the refusal has arrived. */
+  const refused = async () => {
+    const server = createServer((request, response) => {
+      if (request.method === "GET") return
+      request.once("data", () => {
+        request.pause()
+        limitDiscarding(request)
+        response.writeHead(413).end()
+      })
+    })
+    server.listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const connection = connect((server.address() as AddressInfo).port, "127.0.0.1")
+    connection.write("POST / HTTP/1.1\r\nhost: test\r\ncontent-length: 8\r\n\r\nfirst")
+    expect(String((await once(connection, "data"))[0])).toContain("413")
+    onTestFinished(() => {
+      connection.destroy()
+      server.close()
+    })
+    return { connection, server }
+  }
+
+  it("serves the next request if the rest of the body arrives within 5 seconds", async () => {
+    const { connection, server } = await refused()
+    connection.write("endGET / HTTP/1.1\r\nhost: test\r\n\r\n")
+    const response: ServerResponse = (await once(server, "request"))[1]
+    vi.advanceTimersByTime(DISCARD_MILLIS)
+    response.end("served")
+    expect(String((await once(connection, "data"))[0])).toContain("served")
+  })
+
+  it("is closed after 5 seconds if the rest of the body does not arrive", async () => {
+    const { connection } = await refused()
+    vi.advanceTimersByTime(DISCARD_MILLIS - 1)
+    await eventLoopTurns(10)
+    expect(connection.closed).toBe(false)
+    const closed = once(connection, "close")
+    vi.advanceTimersByTime(1)
+    await closed
+  })
+})
+
+describe("a request with `Expect: 100-continue`", () => {
+  it("closes its connection if the drain begins before its body is accepted", () => {
+    const request = {} as IncomingMessage
+    const response = { shouldKeepAlive: true, writeContinue: vi.fn() }
+    expectContinue(request, response as unknown as ServerResponse)
+    response.shouldKeepAlive = false
+    acceptBody(request)
+    expect(response).toEqual({ shouldKeepAlive: false, writeContinue: expect.any(Function) })
+    expect(response.writeContinue).toHaveBeenCalledTimes(1)
   })
 })

@@ -5,6 +5,7 @@ import type { ModelCheck } from "@tollgate/application/images/ImageConnection"
 import { UnsupportedEndpoint } from "@tollgate/domain/images/ImageErrors"
 import { Either, FastCheck as fc } from "effect"
 import { describe, expect, it } from "vitest"
+import { memoryInUse } from "../../support/MemoryInUse.ts"
 import { aForm, aPng, BOUNDARY, image, model, type Part, prompt } from "./Pictures.ts"
 
 const MIB = 1024 * 1024
@@ -79,6 +80,16 @@ describe("a form", () => {
     const filename = '写.png\\"; name=\\"model'
     expect(resultOf(model, prompt, { ...image(), filename })).toBe("read")
     expect(resultOf(model, prompt, { ...image(), filename }, { ...image(), filename })).toBe("InvalidRequest image")
+  })
+
+  it("needs less than 10 MB for a file in 500,000 chunks of one byte", () => {
+    const reservation = new MemoryReservation(new RelayCounters().imageMemory, 64 * MIB)
+    const form = aForm(image(Buffer.alloc(500_000)))
+    const reader = new EditForm(BOUNDARY, reservation, anyModel)
+    const before = memoryInUse()
+    for (let at = 0; at < form.length; at++) reader.take(form.subarray(at, at + 1))
+    expect(memoryInUse() - before).toBeLessThan(10_000_000)
+    expect(Either.getOrThrow(reader.end()).file).toHaveLength(500_000)
   })
 
   it("in random chunks is parsed into text fields and one file", () => {

@@ -11,7 +11,7 @@ import { Effect, Layer } from "effect"
 export class FakeImageRequests {
   readonly begun: Array<ImageAdmission> = []
   readonly finished: Array<ImageOutcome & { readonly requestId: string }> = []
-  /** The error that refuses the next requests. If it is undefined, requests are accepted. */
+  /** The error that refuses requests. If it is undefined, requests are accepted. */
   refusal: IdempotencyKeyReused | ImageConcurrencyLimit | InsufficientBalance | Overloaded | undefined
   /** If true, the lease of a request has expired when the request is finished. */
   leaseLost = false

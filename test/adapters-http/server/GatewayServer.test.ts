@@ -128,6 +128,25 @@ describe("the router", () => {
     expect([status, JSON.parse(body).error.code]).toEqual([404, "not_found"])
   })
 
+  it.each(["/V1/models", "//v1/models", "/healthz//", "/v1/mod%65ls", "/v1/models;a=b", "/v1/models#a"])(
+    "serves nothing at %s, another spelling of the path of a route",
+    async (path) => {
+      const { status, body } = await get(path)
+      expect([status, JSON.parse(body).error.code]).toEqual([404, "not_found"])
+    }
+  )
+
+  it.each(["/v1/models/a;b", "/v1/models/a%3Bb", "/v1/models/a#b", "/v1/models/a%23b"])(
+    "reads the whole parameter of the path %s",
+    async (path) => {
+      const { body } = await get(path)
+      expect(JSON.parse(body).error).toMatchObject({
+        code: "model_not_found",
+        message: expect.stringMatching(/'a[;#]b'/)
+      })
+    }
+  )
+
   it("returns 404 with a short body for a long unknown path", async () => {
     const { status, body } = await get(`/${"x".repeat(3_000)}`)
     expect([status, JSON.parse(body).error.code]).toEqual([404, "not_found"])

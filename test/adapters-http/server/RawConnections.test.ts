@@ -108,6 +108,18 @@ describe("pipelined requests", () => {
     client.disconnect()
   })
 
+  it("do not get the write timeout of the response before them", async () => {
+    const { gateway, upstreams } = await start({ writeStallSeconds: 0.05 })
+    const client = (await RawClient.connect(gateway.port)).send(PROBE + chat(hello()))
+    const provider = await upstreams.next()
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    provider.head(200).data(completionBody)
+    provider.end()
+    const statuses = [(await client.response()).status, (await client.response()).status]
+    expect(statuses).toEqual([200, 200])
+    client.disconnect()
+  })
+
   it("close their connection when more than 16 wait", async () => {
     const { gateway, upstreams } = await start()
     const client = (await RawClient.connect(gateway.port)).send(chat(helloStream))
@@ -122,15 +134,20 @@ describe("pipelined requests", () => {
     second.disconnect()
   })
 
-  it("that are invalid get no response before an earlier request", async () => {
-    const { gateway, upstreams } = await start()
-    const client = (await RawClient.connect(gateway.port)).send(chat(hello()))
-    await upstreams.next()
-    client.send("garbage\r\n\r\n")
-    await client.untilClosed()
-    expect(client.text).toBe("")
-    expect(gateway.journal.settled.map(({ ending }) => ending)).toEqual(["client_gone"])
-  })
+  it.each(["garbage\r\n\r\n", "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n"])(
+    "that are invalid get no response before an earlier request",
+    async (bytes) => {
+      const { gateway, upstreams } = await start()
+      const client = (await RawClient.connect(gateway.port)).send(chat(hello()))
+      await upstreams.next()
+      client.send(bytes)
+      await client.untilClosed()
+      expect(client.text).toBe("")
+      const endings = () => gateway.journal.settled.map(({ ending }) => ending)
+      await eventually(() => endings().length === 1, "the settlement")
+      expect(endings()).toEqual(["client_gone"])
+    }
+  )
 
   it("cannot follow a request with `Connection: close`", async () => {
     const { gateway, upstreams } = await start()
@@ -174,7 +191,33 @@ describe("pipelined requests", () => {
   })
 })
 
+describe("a request", () => {
+  it("whose body is invalid does not stay in progress", async () => {
+    const { gateway } = await start()
+    const head = `GET /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\n`
+    const client = (await RawClient.connect(gateway.port)).send(`${head}Transfer-Encoding: chunked\r\n\r\nZZ\r\n`)
+    await client.untilClosed()
+    expect(client.text.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 400"])
+    await eventually(() => gateway.inFlight.count === 0, "the end of the handling")
+  })
+})
+
 describe("a client", () => {
+  it("that resets its connection after a refused CONNECT does not end the server", async () => {
+    const uncaught: Array<unknown> = []
+    const record = (error: unknown) => void uncaught.push(error)
+    process.on("uncaughtException", record)
+    const { gateway } = await start()
+    const client = (await RawClient.connect(gateway.port)).send("CONNECT a.example:443 HTTP/1.1\r\nHost: a\r\n\r\n")
+    await client.untilText("405 Method Not Allowed")
+    client.socket.resetAndDestroy()
+    const other = (await RawClient.connect(gateway.port)).send(PROBE)
+    expect((await other.response()).status).toBe(200)
+    process.off("uncaughtException", record)
+    expect(uncaught).toEqual([])
+    other.disconnect()
+  })
+
   it("that closes its sending side is treated as disconnected", async () => {
     const { gateway, upstreams } = await start()
     const client = (await RawClient.connect(gateway.port)).send(chat(helloStream))
@@ -216,13 +259,16 @@ describe("a client", () => {
 
   it("that keeps uploading an unread body is disconnected after five seconds", async () => {
     const { gateway } = await start()
-    const client = await RawClient.connect(gateway.port)
+    const clients = await Promise.all([RawClient.connect(gateway.port), RawClient.connect(gateway.port)])
     const startedAt = performance.now()
-    client.send("GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n")
-    const upload = setInterval(() => client.send("x".repeat(1_000)), 50)
-    await client.untilClosed()
+    clients[0].send("GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n")
+    clients[1].send("POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n")
+    const upload = setInterval(() => {
+      for (const client of clients) client.send("x".repeat(100))
+    }, 50)
+    await Promise.all(clients.map((client) => client.untilClosed()))
     clearInterval(upload)
     expect(performance.now() - startedAt).toBeGreaterThan(4_900)
-    expect(countOf(client.text, "HTTP/1.1 200")).toBe(1)
+    expect(clients.map(({ text }) => text.match(/HTTP\/1\.1 \d+/g))).toEqual([["HTTP/1.1 200"], ["HTTP/1.1 401"]])
   })
 })

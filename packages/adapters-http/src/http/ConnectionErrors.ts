@@ -43,9 +43,9 @@ const MAX_IGNORED_BYTES = 65_536
 const ignoredBytes = new WeakMap<Duplex, number>()
 
 /**
- * Returns true if the client has sent at most {@link MAX_IGNORED_BYTES} after the last request of the connection, such
- * as one with `Connection: close`. These bytes are ignored, and the response to this request continues
- * (docs/reference/http.md#http-10).
+ * Returns true if the client has sent at most {@link MAX_IGNORED_BYTES} after the last request of the connection. A
+ * request with `Connection: close` is the last request. The bytes after it are ignored, and the response to this
+ * request continues (docs/reference/http.md#http-10).
  */
 const isAfterLastRequest = ({ bytesParsed = 0, code, rawPacket }: ConnectionFailure, socket: HttpSocket): boolean => {
   if (code !== "HPE_CLOSED_CONNECTION") return false
@@ -61,21 +61,33 @@ export const respondToConnectionError = (
   requestId: string
 ): void => {
   if (socket.writableEnded || isAfterLastRequest(failure, socket)) return
-  if (!socket.writable || failure.code === "ECONNRESET" || wouldBeMisread(socket)) socket.destroy()
+  if (!socket.writable || failure.code === "ECONNRESET") socket.destroy()
   else refuseConnection(socket, errorOf(failure.code), headers, requestId)
 }
 
-/** Writes a refusal that belongs to no response object, and closes the connection. */
+/**
+ * Writes a refusal that belongs to no response object, and closes the connection. Writes no refusal if the client would
+ * mistake it for the response to another request.
+ */
 export const refuseConnection = (
-  socket: Duplex,
+  socket: HttpSocket,
   error: SurfaceError,
   headers: CommonHeaders,
   requestId: string
 ): void => {
+  // Node.js removes its own listener from the socket of a `CONNECT`. An error without a listener would end the process.
+  socket.on("error", ignore)
+  if (wouldBeMisread(socket)) {
+    socket.destroy()
+    return
+  }
   // The path is unknown, so the refusal has the format that clients of the inference routes expect.
   const refusal = surfaceErrorBody(error, "/v1", requestId)
   writeRefusalToSocket(socket, refusal, (own) => headers.with(requestId, own), LINGER_MILLIS)
 }
+
+/** Ignores the error of a connection that is being closed. */
+const ignore = () => {}
 
 /**
  * Returns true if the client would treat a refusal as the response to another request. This is the case if an earlier

@@ -6,7 +6,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:ht
 import type { Duplex } from "node:stream"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import type { WireErrorBody } from "../wire/InferenceErrors.ts"
-import { refuseUnreadBody } from "./UnreadBody.ts"
+import { limitDiscarding, refuseUnreadBody } from "./UnreadBody.ts"
 
 /**
  * Maximum milliseconds until the connection is closed. In this time, a client that is still uploading can read the
@@ -36,6 +36,7 @@ export const writeRefusal = (
   if (canDiscardBody(request, discardedBytes)) {
     writeHead(headersOf(refusal))
     response.end(refusal.body)
+    limitDiscarding(request)
     return
   }
   response.shouldKeepAlive = false

@@ -104,8 +104,11 @@ const trimmed = (path: string): string => (path.length > 1 && path.endsWith("/")
  */
 export const pathOf = (target: string): string => trimmed(split(target).path)
 
-/** Removes one trailing slash from the path of a request target. The query is kept. */
-export const withoutTrailingSlash = (target: string): string => {
+/**
+ * Returns a request target for the router of `@effect/platform`: without one trailing slash of the path. The router would
+ * end the path at a `;` or `#`, so these characters are escaped. The query is kept.
+ */
+export const routerTarget = (target: string): string => {
   const { path, query } = split(target)
-  return trimmed(path) + query
+  return trimmed(path).replaceAll(";", "%3B").replaceAll("#", "%23") + query
 }

@@ -7,29 +7,20 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 
-interface Expectation {
-  readonly response: ServerResponse
-  readonly keepAlive: boolean
-}
-
-const expectations = new WeakMap<IncomingMessage, Expectation>()
+const expectations = new WeakMap<IncomingMessage, ServerResponse>()
 
 /**
- * Records that the client waits for `100 Continue`. If {@link acceptBody} is not called, the connection is closed after
- * the response.
+ * Records that the client waits for `100 Continue`. If {@link acceptBody} is not called, Node.js closes the connection
+ * after the response.
  */
 export const expectContinue = (request: IncomingMessage, response: ServerResponse): void => {
-  expectations.set(request, { response, keepAlive: response.shouldKeepAlive })
-  response.shouldKeepAlive = false
+  expectations.set(request, response)
 }
 
 /** Tells a client that waits for `100 Continue` to send its body. Must be called before the body is read. */
 export const acceptBody = (request: IncomingMessage): void => {
-  const expectation = expectations.get(request)
-  if (expectation === undefined) return
+  expectations.get(request)?.writeContinue()
   expectations.delete(request)
-  expectation.response.shouldKeepAlive = expectation.keepAlive
-  expectation.response.writeContinue()
 }
 
 /** The maximum time in milliseconds for the rest of a body that is discarded. */
@@ -41,7 +32,11 @@ const DISCARD_MILLIS = 5_000
  */
 export const limitDiscarding = (request: IncomingMessage): void => {
   if (request.complete) return
-  const cut = setTimeout(() => request.socket.destroy(), DISCARD_MILLIS).unref()
+  // A request that was read in part emits neither event when its body is complete. Its connection can then serve the
+  // next request.
+  const cut = setTimeout(() => {
+    if (!request.complete) request.socket.destroy()
+  }, DISCARD_MILLIS).unref()
   request.once("end", () => clearTimeout(cut))
   request.once("close", () => clearTimeout(cut))
 }

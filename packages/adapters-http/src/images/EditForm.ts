@@ -12,6 +12,7 @@ import { type FieldError, fieldOf, readField } from "@tollgate/domain/images/Ima
 import { InvalidRequest, type ModelNotFound, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
 import * as Multipasta from "multipasta"
+import { CollectedBody } from "../http/CollectedBody.ts"
 import type { MemoryReservation } from "../http/MemoryReservation.ts"
 import type { BodyConsumer } from "../http/RequestBody.ts"
 import { FormDelimiters } from "./FormDelimiters.ts"
@@ -65,8 +66,7 @@ export class EditForm implements BodyConsumer<ParsedForm, FormError> {
   readonly #parser: Multipasta.Parser
   readonly #delimiters: FormDelimiters
   readonly #texts = new Map<string, string>()
-  readonly #file: Array<Uint8Array> = []
-  #fileBytes = 0
+  readonly #file = new CollectedBody()
   #files = 0
   #bytes = 0
   #error: FormError | undefined
@@ -107,7 +107,7 @@ export class EditForm implements BodyConsumer<ParsedForm, FormError> {
   end(): Either.Either<ParsedForm, FormError> {
     if (this.#error !== undefined) return Either.left(this.#error)
     if (!this.#complete) return Either.left(malformed("The form ends before its closing boundary."))
-    const file = this.#files === 0 ? undefined : Buffer.concat(this.#file, this.#fileBytes)
+    const file = this.#files === 0 ? undefined : this.#file.whole()
     return Either.right({ texts: this.#texts, file })
   }
 
@@ -170,11 +170,10 @@ export class EditForm implements BodyConsumer<ParsedForm, FormError> {
   }
 
   #appendToFile(bytes: Uint8Array): FormError | undefined {
-    this.#fileBytes += bytes.length
-    if (this.#fileBytes > MAX_SOURCE_BYTES) {
+    this.#file.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))
+    if (this.#file.bytes > MAX_SOURCE_BYTES) {
       return new ImageTooLarge({ message: `'image' is larger than ${MAX_SOURCE_BYTES} bytes.` })
     }
-    this.#file.push(bytes)
     return undefined
   }
 }

@@ -40,6 +40,14 @@ export interface ApiListenerOptions {
 /** Maximum length of a path parameter in characters. The longest parameters are escaped public names of models. */
 const MAX_PARAMETER_LENGTH = 1_000
 
+/** The router compares paths exactly, except that it unescapes them. `Fallbacks.ts` refuses escaped names of routes. */
+const ROUTER = {
+  maxParamLength: MAX_PARAMETER_LENGTH,
+  caseSensitive: true,
+  ignoreDuplicateSlashes: false,
+  ignoreTrailingSlash: false
+}
+
 /**
  * The services that the context of each request contains at its start. `@effect/platform` uses them, for example to
  * send a file.
@@ -56,7 +64,7 @@ export const make = (
   HttpApi.Api | HttpApiBuilder.Router | HttpApiBuilder.Middleware | HttpRouter.HttpRouter.DefaultServices
 > =>
   Effect.gen(function* () {
-    const app = yield* HttpRouter.withRouterConfig(HttpApiBuilder.httpApp, { maxParamLength: MAX_PARAMETER_LENGTH })
+    const app = yield* HttpRouter.withRouterConfig(HttpApiBuilder.httpApp, ROUTER)
     const running = new Set<Fiber.RuntimeFiber<unknown, unknown>>()
     // Effect's Node.js adapter runs each request in a fiber without a parent. The count of `inFlight` lets the shutdown
     // wait for these fibers, and this set lets the shutdown interrupt them.
@@ -88,6 +96,7 @@ export const make = (
           limitDiscarding(request)
         })
         response.on("close", () => inFlight.ended())
+        callBackAtClose(response)
         handler(request, response)
       },
       running: () => running.size,
@@ -96,6 +105,24 @@ export const make = (
       }
     }
   })
+
+type End = (...given: ReadonlyArray<unknown>) => ServerResponse
+
+/**
+ * Makes Node.js call the callback of `end` at the latest when the response is closed. Without this, Node.js never calls
+ * it if the socket was ended or destroyed before `end`. The fiber of the request waits for this callback, and cannot be
+ * interrupted meanwhile.
+ */
+const callBackAtClose = (response: ServerResponse): void => {
+  const end = response.end.bind(response) as End
+  const endWithCallback: End = (...given) => {
+    const callback = given.find((each) => typeof each === "function") as (() => void) | undefined
+    if (callback !== undefined && response.closed) queueMicrotask(callback)
+    else if (callback !== undefined) response.once("close", callback)
+    return end(...given)
+  }
+  response.end = endWithCallback as ServerResponse["end"]
+}
 
 /**
  * Provides the router and the middleware registry that all route groups share, and the platform services that handlers

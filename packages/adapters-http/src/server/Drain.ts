@@ -47,8 +47,8 @@ export const drain = (
     yield* Effect.sleep(served)
     inFlight.refusing = true
     yield* stopListening(server)
-    // Nearly all these connections carried no request during the delay, so it is unlikely that a request is arriving on
-    // one of them.
+    // Nearly all connections that `closeUsed` closes carried no request during the delay, so it is unlikely that a
+    // request is arriving on one of them.
     if (Duration.greaterThan(served, Duration.zero)) connections.closeUsed()
     // Finalizers are uninterruptible: without `Effect.interruptible`, the timeout could not end the wait.
     const idleWithin = (time: Duration.Duration) =>

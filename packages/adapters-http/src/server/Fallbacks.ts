@@ -9,6 +9,7 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import type * as HttpApiError from "@effect/platform/HttpApiError"
 import type * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import type * as HttpApp from "@effect/platform/HttpApp"
+import { RouteNotFound } from "@effect/platform/HttpServerError"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -22,7 +23,7 @@ import { internalError, pathOf, type SurfaceError, unavailableError } from "../h
 import { errorPage } from "../pages/ErrorPage.ts"
 import { wantsPage } from "../pages/Visitor.ts"
 import { issueText } from "../wire/SharedErrorRows.ts"
-import { intendedPath, type KnownRoute, methodsOf, notFoundMessage } from "./RouteHint.ts"
+import { intendedPath, isServed, type KnownRoute, methodsOf, notFoundMessage } from "./RouteHint.ts"
 
 /** The reseller and operator routes report a request that cannot be decoded as `validation_error`. */
 const reportsValidation = (path: string): boolean =>
@@ -65,14 +66,23 @@ const routesOf = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.An
   return routes
 }
 
-/** Converts errors to responses if no handler has done so. `more` lists routes that `api` does not declare. */
+/**
+ * Converts errors to responses if no handler has done so, and refuses a path that no route has exactly. `more` lists
+ * routes that `api` does not declare. `hidden` lists further routes, which no error message names.
+ */
 export const layer = <Id extends string, Groups extends HttpApiGroup.HttpApiGroup.Any, E, R>(
   api: HttpApi.HttpApi<Id, Groups, E, R>,
-  more: ReadonlyArray<KnownRoute>
+  more: ReadonlyArray<KnownRoute>,
+  hidden: ReadonlyArray<KnownRoute>
 ): Layer.Layer<never> => {
   const routes = [...routesOf(api), ...more]
+  const served = [...routes, ...hidden]
+  const exactly = (app: HttpApp.Default): HttpApp.Default =>
+    Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+      isServed(served, request.method, pathOf(request.originalUrl)) ? app : Effect.die(new RouteNotFound({ request }))
+    )
   const respond = (service: string) => (app: HttpApp.Default) =>
-    Effect.catchAllCause(app, (cause) =>
+    Effect.catchAllCause(exactly(app), (cause) =>
       Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
         if (Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)
         const path = pathOf(request.originalUrl)

@@ -111,7 +111,12 @@ export const layer = Layer.mergeAll(
   StartPage.layer,
   Fallbacks.layer(
     GatewayApi,
-    undeclaredPaths.map((path) => ({ method: "GET", path }))
+    undeclaredPaths.map((path) => ({ method: "GET", path })),
+    [
+      { method: "GET", path: `${ConsoleFiles.CONSOLE_PATH}/*` },
+      { method: "GET", path: Models.UNESCAPED_PATH },
+      ...StoredResponsesRoutes.routes
+    ]
   )
 ).pipe(
   Layer.provideMerge(HttpApiBuilder.api(GatewayApi).pipe(Layer.provide(routes))),

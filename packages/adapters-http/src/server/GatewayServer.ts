@@ -29,9 +29,9 @@ import {
   drainingError,
   overloadedError,
   pathOf,
+  routerTarget,
   type SurfaceError,
-  surfaceErrorBody,
-  withoutTrailingSlash
+  surfaceErrorBody
 } from "../http/SurfaceError.ts"
 import { clientAddressOf, TrustedProxies } from "../http/TrustedProxies.ts"
 import { expectContinue, limitDiscarding } from "../http/UnreadBody.ts"
@@ -166,11 +166,10 @@ export const layer = (
           respondToPreflight(request, response, headers, requestId)
           limitDiscarding(request)
         } else {
-          request.url = withoutTrailingSlash(target)
+          request.url = routerTarget(target)
           const refusal = hashingRefusal(request, pathOf(request.url), requestId)
           if (refusal !== undefined) {
             write(request, response, requestId, refusal, MAX_BODY_BYTES)
-            limitDiscarding(request)
             return
           }
           if (continues) expectContinue(request, response)

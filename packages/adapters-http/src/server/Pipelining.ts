@@ -28,6 +28,8 @@ export const serveInTurn = (request: IncomingMessage, response: ServerResponse, 
   // Node.js emits this event when it assigns the connection to the next response.
   response.once("socket", () => {
     waitingRequests.set(socket, (waitingRequests.get(socket) ?? 1) - 1)
+    // The previous response can have set a write timeout. Node.js removes it only from an idle connection.
+    socket.setTimeout(0)
     serve()
   })
 }

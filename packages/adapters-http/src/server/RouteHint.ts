@@ -1,5 +1,5 @@
 /**
- * Suggests the intended route for an unknown path. In some clients the base URL ends in `/v1`, in other clients it does
+ * Compares paths with the routes of the server, and suggests the intended route for an unknown path. In some clients the base URL ends in `/v1`, in other clients it does
  * not. Therefore a wrong base URL gives paths without `/v1` or with `/v1` twice (docs/reference/errors.md#a9).
  */
 export interface KnownRoute {
@@ -8,9 +8,20 @@ export interface KnownRoute {
 }
 
 const matches = (pattern: string, path: string): boolean => {
+  if (pattern.endsWith("*")) return path.startsWith(pattern.slice(0, -1))
   const wanted = pattern.split("/")
   const given = path.split("/")
   return wanted.length === given.length && wanted.every((part, i) => part.startsWith(":") || part === given[i])
+}
+
+/**
+ * Returns whether a route has this method and exactly this path. The router of `@effect/platform` is less strict: it
+ * unescapes a path before it compares it with its routes. A reverse proxy that refuses some paths compares other texts,
+ * so a request could reach a refused path under another spelling.
+ */
+export const isServed = (routes: ReadonlyArray<KnownRoute>, method: string, path: string): boolean => {
+  const served = method === "HEAD" ? "GET" : method
+  return routes.some((route) => route.method === served && matches(route.path, path))
 }
 
 /** Returns the methods that the path accepts, or an empty list if the path is unknown. */
