@@ -57,6 +57,18 @@ it("a catalog is changed when it is applied, but not by a preview", async () => 
   expect(again.body).toMatchObject({ changed: [], version: before.version + 1 })
 })
 
+it("a catalog file in which a member occurs twice in one object is refused", async () => {
+  const before = await shown()
+  const catalog = JSON.stringify(before).replace('"display_name":', '"display_name":"First",\n"display_name":')
+  for (const path of ["/catalog/preview", "/catalog/apply"]) {
+    const refused = await ani.post(path, `{"catalog":${catalog}}`)
+    expect(refusalIn(refused)).toBe("422 catalog_file_invalid")
+    expect(refused.text).toContain('line 2, column 1 of the body: the member \\"display_name\\" occurs twice')
+    expect(refusalIn(await ani.post(path, `{"catalog":${catalog}`))).toBe("422 validation_error")
+  }
+  expect(await shown()).toEqual(before)
+})
+
 it("a catalog with errors is refused with 422 catalog_file_invalid", async () => {
   const before = await shown()
   for (const path of ["/catalog/preview", "/catalog/apply"]) {

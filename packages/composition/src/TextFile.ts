@@ -2,8 +2,8 @@
  * Reads text files and catalog files. The server and the command line read a catalog file in the same way.
  */
 import * as Fs from "node:fs/promises"
+import { readJson } from "@tollgate/domain/validation/JsonText"
 import * as Either from "effect/Either"
-import { readJson } from "./JsonText.ts"
 
 const MEBIBYTE = 1024 * 1024
 const MAX_CATALOG_BYTES = 4 * MEBIBYTE

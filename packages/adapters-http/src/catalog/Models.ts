@@ -66,6 +66,8 @@ export class ModelsApi extends HttpApiGroup.make("models")
   ) {}
 
 const PREFIX = "/v1/models/"
+/** The path of a model whose public name contains slashes. */
+export const UNESCAPED_PATH = `${PREFIX}*` as const
 
 const unescaped = (text: string): string => {
   try {
@@ -104,7 +106,7 @@ const group = HttpApiBuilder.group(gateway.add(ModelsApi), "models", (handlers) 
 const unescapedNames = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
     const services = yield* Effect.context<ApiKeyAuthenticator | CurrentCatalog>()
-    yield* router.get(`${PREFIX}*`, Effect.provide(getModel, services))
+    yield* router.get(UNESCAPED_PATH, Effect.provide(getModel, services))
   })
 )
 

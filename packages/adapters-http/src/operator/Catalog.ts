@@ -8,9 +8,11 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import { catalogDocument } from "@tollgate/application/catalog/CatalogDocument"
 import { Catalogs } from "@tollgate/application/catalog/Catalogs"
 import { operatorOf } from "@tollgate/application/operator/OperatorSessions"
-import { parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
+import { CatalogFileInvalid, parseCatalogFile } from "@tollgate/domain/catalog/CatalogFile"
 import { CatalogRequest } from "@tollgate/domain/operator/OperatorRequests"
+import { readJson } from "@tollgate/domain/validation/JsonText"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { withOnly } from "../http/RouteServices.ts"
 import { SmallBodies } from "../http/SmallBodies.ts"
@@ -82,9 +84,19 @@ const shown = forOperator(() =>
   )
 )
 
+/** Refuses a member that occurs twice in one object, like the other readers of catalog files. */
+const withoutRepeatedMembers = (text: string) =>
+  Either.mapLeft(
+    readJson(text),
+    ({ column, line, problem }) =>
+      new CatalogFileInvalid({ issues: [`line ${line}, column ${column} of the body: ${problem}`] })
+  )
+
+const catalogBody = jsonBody(CatalogRequest, MAX_CATALOG_BYTES, withoutRepeatedMembers)
+
 const previewed = forOperator(() =>
   Effect.gen(function* () {
-    const { catalog } = yield* jsonBody(CatalogRequest, MAX_CATALOG_BYTES)
+    const { catalog } = yield* catalogBody
     const terms = yield* parseCatalogFile(catalog)
     return toChangeBody(yield* (yield* Catalogs).preview(terms))
   })
@@ -92,7 +104,7 @@ const previewed = forOperator(() =>
 
 const applied = forOperator((session) =>
   Effect.gen(function* () {
-    const { catalog, reason } = yield* jsonBody(CatalogRequest, MAX_CATALOG_BYTES)
+    const { catalog, reason } = yield* catalogBody
     const terms = yield* parseCatalogFile(catalog)
     return toChangeBody(yield* (yield* Catalogs).apply(terms, operatorOf(session, "catalog apply", reason)))
   })

@@ -54,7 +54,7 @@ const ModelBody = Schema.Struct({
     Schema.Struct({
       provider: text("The provider of the route.", "openai"),
       upstream_model: text("The provider's name for the model.", "demo-chat"),
-      priority: integer("The priority of the route. The routes with the lowest priority are tried first.", 0),
+      priority: integer("The priority of the route. The routes with the lowest number are tried first.", 0),
       weight: integer("Routes with equal priorities share the load by weight.", 1)
     })
   ).annotations({ description: "The routes of the model." }),

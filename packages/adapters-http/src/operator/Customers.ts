@@ -128,7 +128,11 @@ const customer = Schema.Struct({ customer: text("The customer's id or email.", e
 const readUsers = HttpApiEndpoint.get("listCustomersForOperator", PATH)
   .setUrlParams(
     Schema.Struct({
-      search: parameter({ type: "string", description: "Returns only customers with this text in their email." }),
+      search: parameter({
+        type: "string",
+        minLength: 1,
+        description: "Returns only customers with this text in their email; at most 254 UTF-16 code units."
+      }),
       status: parameter({
         type: "string",
         enum: ["active", "blocked"],

@@ -143,7 +143,8 @@ const readResellers = HttpApiEndpoint.get("listResellersForOperator", PATH)
       }),
       search: parameter({
         type: "string",
-        description: "Returns only resellers with this text in their name or email."
+        minLength: 1,
+        description: "Returns only resellers with this text in their name or email; at most 254 UTF-16 code units."
       }),
       ...cursorParameters
     })

@@ -61,7 +61,11 @@ export const TopUpBody = Schema.Struct({
   reseller_email: text("The reseller's email.", exampleTopUp.reseller_email),
   payment_method: PaymentMethod.annotations({ description: "The payment method." }),
   provider: text("The payment provider.", exampleTopUp.provider),
-  provider_payment_id: text("The id of the payment at the payment provider.", exampleTopUp.provider_payment_id),
+  provider_payment_id: text(
+    "The id of the payment at the payment provider. For `crypto`: the ids of the payments, separated by commas. For " +
+      "`crypto_bep20`: `bsc:` followed by the deposit address.",
+    exampleTopUp.provider_payment_id
+  ),
   simulated: Schema.Boolean.annotations({ description: "True if no real money is paid." }),
   amount_idr: orNull(digits("The amount in rupiah without the fee; `null` for crypto.", exampleTopUp.amount_idr)),
   fee_idr: orNull(digits("The fee in rupiah; `null` for crypto.", exampleTopUp.fee_idr)),

@@ -50,8 +50,8 @@ export interface CatalogDifference {
   readonly providers: Changes<Provider, StoredProvider>
   readonly models: Changes<TermsOfModel, Model>
   /**
-   * The names of the new entries and of the entries that become active again. In all three lists, the name is the
-   * public name of a model, or `provider <name>`.
+   * The names of the new entries and of the entries that become active again. In `added`, `changed` and `retired`, the
+   * name is the public name of a model, or `provider <name>`.
    */
   readonly added: ReadonlyArray<string>
   readonly changed: ReadonlyArray<string>

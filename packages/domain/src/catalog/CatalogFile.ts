@@ -155,7 +155,10 @@ const withoutRetired = (json: unknown): WithoutRetired => {
   }
 }
 
-/** Replaces the place of a model after the removal of retired models by its place in the file. */
+/**
+ * An issue states the index of a model in the list without retired models. Replaces this index by the index in the
+ * file.
+ */
 const inFile = (issue: string, places: ReadonlyArray<number>): string =>
   issue.replace(/^models\.(\d+)/, (_, place: string) => `models.${places[+place]}`)
 
@@ -181,7 +184,7 @@ const contradictions = (file: File): ReadonlyArray<string> => {
     for (const provider of new Set(model.routes.map((route) => route.provider))) {
       if (!providers.has(provider)) issues.push(`${at}: no provider "${provider}" in this file`)
     }
-    // The JSON text of both names is unambiguous, because a name can contain every separator.
+    // The key is JSON, because a name can contain any separator.
     for (const key of repeated(model.routes.map((route) => JSON.stringify([route.provider, route.upstream_model])))) {
       const [provider, upstreamModel]: ReadonlyArray<string> = JSON.parse(key)
       issues.push(`${at}: duplicate route ${provider} / ${upstreamModel}`)

@@ -1,12 +1,12 @@
 /**
- * Defines the stored form of an email address: trimmed, in lower case, in Unicode form NFKC. An address with control or
- * format characters is refused. Therefore addresses that differ only in case, outer white space or compatible
- * characters belong to one user.
+ * Defines the stored form of an email address: trimmed, in lower case, in Unicode form NFKC. Therefore addresses with
+ * the same stored form belong to one user. An address with control or format characters is refused.
  */
 import * as Schema from "effect/Schema"
 
 const OTHER = String.raw`[^\p{Cc}\p{Cf}\p{Cs}\s@"(),:;<>[\]\\]`
-const LABEL = String.raw`[^\p{Cc}\p{Cf}\p{Cs}\s@"(),:;<>[\]\\.]`
+/** U+3002 is excluded because mail servers read it as the dot between two labels: `a@b\u3002c.com` is `a@b.c.com`. */
+const LABEL = String.raw`[^\p{Cc}\p{Cf}\p{Cs}\s@"(),:;<>[\]\\.\u3002]`
 const FORM = new RegExp(`^${OTHER}+@${LABEL}+(?:\\.${LABEL}+)+$`, "u")
 
 const normalized = (text: string): string => text.normalize("NFKC")

@@ -3,7 +3,7 @@
  */
 import * as Schema from "effect/Schema"
 
-/** The caller exceeds a rate limit, or too many requests of this kind wait. */
+/** The caller exceeds a rate limit, or too many requests wait for the hashing of a password. */
 export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited", {
   retryAfterSeconds: Schema.Int
 }) {}

@@ -24,8 +24,8 @@ export const noHalfSurrogate: Condition = (text) => !/\p{Surrogate}/u.test(text)
 export const oneLine: Condition = (text) => !/\p{Cc}/u.test(text) || "one line, no control characters"
 
 /**
- * Returns a text for a message. Of a longer text than `maxLength` UTF-16 code units, returns the beginning. The result
- * never ends within a surrogate pair, because many JSON parsers refuse an unpaired surrogate.
+ * Replaces the part of a text after `maxLength` UTF-16 code units by `...`. A surrogate pair is never divided, because
+ * many JSON parsers refuse an unpaired surrogate.
  */
 export const shortened = (text: string, maxLength: number): string =>
   text.length > maxLength ? `${text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, "")}...` : text

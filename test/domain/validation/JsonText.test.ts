@@ -1,4 +1,4 @@
-import { readJson } from "@tollgate/composition/JsonText"
+import { readJson } from "@tollgate/domain/validation/JsonText"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 
