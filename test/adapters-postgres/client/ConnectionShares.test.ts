@@ -134,7 +134,7 @@ describe("database connections", () => {
   })
 })
 
-/** A clock whose times pass when a test calls the functions in `ends`. */
+/** A clock whose sleeps end when a test calls the functions in `ends`. */
 const clockThatEndsWith = (ends: Array<() => void>): Clock.Clock => ({
   ...Clock.make(),
   sleep: (_: Duration.Duration) => Effect.async<void>((resume) => void ends.push(() => resume(Effect.void)))

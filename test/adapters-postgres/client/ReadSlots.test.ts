@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as ReadSlots from "@tollgate/adapters-postgres/client/ReadSlots"
-import { Deferred, Effect, Either, Fiber, Scheduler } from "effect"
+import { Deferred, Effect, Either, Exit, Fiber, Option, Scheduler } from "effect"
 
 describe("read slots", () => {
   it.effect("refuse reads beyond a limit per caller and in total", () =>
@@ -26,6 +26,27 @@ describe("read slots", () => {
       yield* Fiber.joinAll(fibers)
       expect(most).toBe(2)
       expect([yield* refused("a"), yield* refused("c")]).toEqual([false, false])
+    })
+  )
+
+  it.effect("are given to the slow reads of one caller only up to half", () =>
+    Effect.gen(function* () {
+      const { run } = ReadSlots.make({ running: 4, total: 20, perCaller: 8 })
+      let slow = 0
+      const slowRead = Effect.zipRight(
+        Effect.sync(() => {
+          slow += 1
+        }),
+        Effect.never
+      )
+      const fibers = yield* Effect.forEach(Array.from({ length: 8 }), () => Effect.fork(run("a", slowRead)))
+      yield* Effect.yieldNow()
+      const other = yield* Effect.fork(run("b", Effect.succeed("read")))
+      yield* Effect.yieldNow()
+      expect(yield* Fiber.poll(other)).toEqual(Option.some(Exit.succeed("read")))
+      expect(slow).toBe(2)
+      yield* Fiber.interruptAll(fibers)
+      expect(yield* Effect.either(run("a", Effect.succeed("read")))).toEqual(Either.right("read"))
     })
   )
 

@@ -39,7 +39,7 @@ describe("the limits of a key to a model that was hidden later", () => {
       })
     )
 
-    it.effect("cannot be set again after the model was removed from them", () =>
+    it.effect("cannot contain the model again after its removal", () =>
       Effect.gen(function* () {
         const change = yield* aKeyOfAHiddenModel
         yield* change({ models: ["other"] })

@@ -241,7 +241,7 @@ describe("the group commit queue", () => {
     expect(events.map(({ _tag }) => _tag)).toEqual(["DatabaseUnavailable", "DatabaseRecovered"])
   })
 
-  it("passes the results that the requests have if an unknown commit succeeded to its retry", async () => {
+  it("retries an unknown commit with the results that apply if the commit succeeded", async () => {
     const { transaction, admit, settle } = controlledQueue()
     admit("a")
     settle("x")
@@ -362,7 +362,7 @@ describe("the group commit queue", () => {
       expect(flushed).toBe(true)
     })
 
-    it("lets a reader not wait for settlements whose customer becomes contended", async () => {
+    it("lets no reader wait for settlements whose customer becomes contended", async () => {
       const { queue, transaction, settle, settleLater } = controlledQueue()
       settle("c1")
       const first = await transaction(0)
@@ -661,7 +661,7 @@ describe("the group commit queue", () => {
       expect(await closed).toBe(0)
     })
 
-    it("keeps the results that the requests have if an unknown commit succeeded", async () => {
+    it("keeps the results that apply if an unknown commit succeeded", async () => {
       const { transaction, admit, settle } = controlledQueue()
       admit("c1")
       settle("c2", "a1")
@@ -674,6 +674,47 @@ describe("the group commit queue", () => {
       expect((await transaction(2)).work).toMatchObject({
         settlements: [{ maybeCommitted: settled("c2") }],
         admissions: [{ maybeCommitted: true }]
+      })
+    })
+
+    describe("releases the hold of a refused admission after an unknown commit", () => {
+      /** Returns a queue in which the refused admission "c1" waits behind a running settlement of the same user. */
+      const refusedBehindSettlement = async () => {
+        const controlled = controlledQueue({ batchSize: 1, admissionMillis: 50 })
+        const { queue, transaction, admit, settle, results } = controlled
+        admit("c1")
+        const first = await transaction(0)
+        settle("c2", "c3")
+        first.onUnknownCommit(committed(first.work))
+        first.fail(new ConnectionLost("gone"))
+        const second = await transaction(1)
+        second.end(committedExcept(second.work, "c"))
+        const third = await transaction(2)
+        expect(third).toMatchObject({ ids: ["settle c2"], lockWait: "none" })
+        await eventually(() => expect(results).toEqual({ "admit c1": "Overloaded" }))
+        third.commit()
+        const running = await transaction(3)
+        expect(running).toMatchObject({ ids: ["settle c3"], lockWait: "bounded" })
+        expect(queue.load.waitingAdmissions).toBe(1)
+        return { ...controlled, running }
+      }
+
+      it("although a later admission is refused before", async () => {
+        const { transaction, admit, results, running } = await refusedBehindSettlement()
+        admit("a1")
+        await eventually(() => expect(results).toMatchObject({ "admit a1": "Overloaded" }))
+        running.commit()
+        expect((await transaction(4)).ids).toEqual(["settle c1"])
+      })
+
+      it("although the queue closes before", async () => {
+        const { queue, transaction, running } = await refusedBehindSettlement()
+        const closing = queue.close(5_000)
+        running.commit()
+        const released = await transaction(4)
+        expect(released.ids).toEqual(["settle c1"])
+        released.commit()
+        expect(await closing).toBe(0)
       })
     })
 

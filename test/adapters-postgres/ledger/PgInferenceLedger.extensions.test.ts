@@ -288,7 +288,7 @@ describe("the inference ledger", () => {
       })
     )
 
-    it.scoped("considers a balance ample after another session changes it", () =>
+    it.scoped("still considers a balance ample after a credit by another session", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 100n })
         const { ledger } = yield* aNode()

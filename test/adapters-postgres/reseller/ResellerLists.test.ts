@@ -64,7 +64,7 @@ const pagesOf = <E, R, E2, R2>(read: Read<E, R>, limit: number, between: Effect.
 
 describe("the lists of a reseller", () => {
   layer(Programme.layer, { excludeTestServices: true })((it) => {
-    it.effect("contain each row once while rows are added", () =>
+    it.effect("contain each earlier row once while rows are added", () =>
       Effect.gen(function* () {
         const { lists } = yield* aProgramme
         for (const { read, add } of lists) {

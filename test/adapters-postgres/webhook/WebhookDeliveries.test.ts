@@ -199,7 +199,7 @@ describe("a delivery", () => {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("waits while its endpoint has its share of attempts", () =>
+    it.effect("waits while its endpoint has as many running attempts as are allowed", () =>
       Effect.gen(function* () {
         yield* deleteEndpoints
         const reseller = yield* aReseller()
@@ -215,7 +215,7 @@ describe("a delivery", () => {
       })
     )
 
-    it.effect("waits while its owner has its share of attempts", () =>
+    it.effect("waits while its owner has as many running attempts as are allowed", () =>
       Effect.gen(function* () {
         yield* deleteEndpoints
         const [busy, free] = [yield* aReseller(), yield* aReseller()]

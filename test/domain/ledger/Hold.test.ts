@@ -42,7 +42,7 @@ describe("a hold", () => {
   })
 
   property(
-    "is refused exactly if the balances do not cover the smallest usage",
+    "without unsized content is refused exactly if the balances do not cover the smallest usage",
     [estimate, price, balances],
     ({ unsizedInput: _, ...e }, p, b) => {
       const least = TokenUsage.plain(e.inputFloor, Tokens.min(Tokens.Tokens(1n), e.output))

@@ -13,7 +13,7 @@ const at = (perToken: bigint): Price.Price => ({
 })
 
 describe("a price", () => {
-  it("is one number in micro-USD per million tokens and pico-USD per token", () => {
+  it("is the same number in micro-USD per million tokens and in pico-USD per token", () => {
     // 250,000 micro-USD per million tokens: a million tokens cost 0.25 USD.
     const cost = Price.cost(at(250_000n), TokenUsage.plain(Tokens.Tokens(1_000_000n), Tokens.zero))
     expect(cost).toBe(250_000n * 1_000_000n)

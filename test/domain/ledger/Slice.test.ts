@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest"
 import { property } from "../../support/property.ts"
 
 describe("a slice", () => {
-  it("begins with 1,024 tokens and doubles up to 65,536", () => {
+  it("has 1,024 tokens at first and doubles up to 65,536", () => {
     const slices = [FIRST_SLICE]
     for (let i = 0; i < 8; i++) slices.push(nextSlice(slices.at(-1) ?? FIRST_SLICE))
     expect(slices).toEqual([1_024n, 2_048n, 4_096n, 8_192n, 16_384n, 32_768n, 65_536n, 65_536n, 65_536n])

@@ -66,7 +66,7 @@ describe("rankings", () => {
     }
   )
 
-  property("have authors' shares of 10,000 basis points together", [usageBefore, window], ({ usage, now }, window) => {
+  property("have authors' shares of 10,000 basis points in total", [usageBefore, window], ({ usage, now }, window) => {
     const { authors } = ranksOf(usage, window, now)
     return sum(authors.map(({ shareBp }) => shareBp)) === (authors.length === 0 ? 0n : 10_000n)
   })
@@ -114,7 +114,7 @@ describe("rankings", () => {
     return true
   })
 
-  it.each(["day", "week", "month", "all"] as const)("are empty without usage for the window %s", (window) => {
+  it.each(["day", "week", "month", "all"] as const)("are empty in the window %s without earlier usage", (window) => {
     const made = ranksOf({ models: [aModel("idle")], settlements: [aSettlement("idle", NOW, 7)] }, window, NOW)
     expect(made.range.dataSince).toBeNull()
     expect(made.totals.tokens).toBe(0n)

@@ -87,7 +87,7 @@ export class ConnectionShares {
 
   #release(party: string): void {
     this.#shares.release(party)
-    // One free connection more can allow the next connection to several parties.
+    // With one more free connection, the shares of several parties can grow.
     while (this.#grantNext()) {}
   }
 

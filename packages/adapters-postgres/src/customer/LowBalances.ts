@@ -18,7 +18,7 @@ export const recordLowBalances = (
 ): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(RECORD_LINKED, [resellerId, userId]))
 
-/** One row for each kind of balance that an endpoint can watch, with the threshold in the unit of the account. */
+/** One row for each threshold of each endpoint, in the unit of the account. */
 export const THRESHOLDS = `
   SELECT e.id AS endpoint_id, e.reseller_id, e.watched, w.measure, w.threshold
   FROM webhook_endpoint e CROSS JOIN LATERAL (VALUES

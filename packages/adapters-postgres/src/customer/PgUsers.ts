@@ -66,7 +66,8 @@ export const layer: Layer.Layer<Users, never, SqlClient.SqlClient> = Layer.effec
         }).pipe(sqlErrorsAreDefects, withSql),
 
       // Ids contain the time of their creation, so the primary key orders the users by their age. Emails are stored in
-      // lower case. The SQL function `lower` depends on the locale of the database, so it does not change the search.
+      // lower case. JavaScript converts the search text to lower case, because the SQL function `lower` depends on the
+      // locale of the database.
       list: ({ limit, olderThan, search, status }) =>
         Effect.map(
           sql<ListedRow>`

@@ -53,7 +53,9 @@ export const make = (options: ImageRequestsOptions = defaults) =>
     yield* Effect.addFinalizer(() => closed(queue, options))
     const onRejected = (requestIds: ReadonlyArray<RequestId>, error: unknown) =>
       void Runtime.runFork(runtime)(
-        Effect.annotateLogs(Effect.logError(`an image request cannot be abandoned: ${describe(error)}`), { requestIds })
+        Effect.annotateLogs(Effect.logError(`an image request cannot be abandoned: ${describe(error)}`), {
+          request_ids: requestIds
+        })
       )
 
     return ImageRequests.of({

@@ -4,10 +4,10 @@
  * hold. An extension grows the hold. A settlement books the charge and releases the rest.
  *
  * An idle queue starts a transaction immediately. A busy queue puts all waiting requests, up to a limit, into its next
- * transaction. A settlement of `settleLater` waits a few milliseconds for a request to share its transaction with. The
- * queue refuses an admission when too many admissions wait, and an extension when too many extensions wait. It refuses
- * both when their deadline passes. It accepts every settlement until it stops. When too many settlements are
- * unwritten, it refuses admissions.
+ * transaction. A settlement of `settleLater` waits a few milliseconds, so that it can share the transaction of another
+ * request. The queue refuses an admission when too many admissions wait, and an extension when too many extensions
+ * wait. It refuses both when their deadline passes. It accepts every settlement until it stops. When too many
+ * settlements are unwritten, it refuses admissions.
  *
  * The queue retries a batch that fails with a transient error, until the batch succeeds or the queue stops. When the
  * database rejects a row, the queue bisects the batch until only the request with this row is left, and fails that
@@ -128,7 +128,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
     if (this.#add(request, callback)) this.#wake()
   }
 
-  /** Queues a settlement that can share the transaction of a later request, and is written soon without one. */
+  /** Queues a settlement that waits up to {@link LATER_MILLIS} to share the transaction of a later request. */
   settleLater(request: T["settlement"], callback?: (result: SettlementResult<T>) => void): void {
     if (!this.#add(request, callback)) return
     if (!this.#open) this.#wake()
@@ -234,7 +234,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
 
   async #finish(batch: Batch<T>, lockWait: LockWait): Promise<void> {
     for (let attempt = 0; !this.#stopped; attempt++) {
-      const work = attempt === 0 && lockWait === "bounded" ? batch : withoutRefused(this.#kind, batch)
+      const work = withoutRefused(this.#kind, batch)
       if (size(work) === 0) return
       const begunAt = performance.now()
       const onUnknownCommit = (outcome: Outcome<T>) =>

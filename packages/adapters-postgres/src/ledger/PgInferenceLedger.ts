@@ -137,10 +137,7 @@ const together = (one: LedgerLoad, other: LedgerLoad): LedgerLoad => ({
   transactionMillis: one.transactionMillis + other.transactionMillis
 })
 
-/**
- * The maximum wait of a reader. A transaction that meets a locked row takes up to `lockMillis` longer than others. This
- * time is longer still.
- */
+/** The maximum wait of a reader. It is longer than `lockMillis`, by which a locked row can delay the transaction. */
 const FLUSH_MILLIS = 500
 
 const flushed = (queue: GroupCommitQueue<LedgerTypes>): Effect.Effect<void> =>

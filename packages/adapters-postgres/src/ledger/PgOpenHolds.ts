@@ -62,7 +62,9 @@ export const make = ({ nodeDeadAfterSeconds }: OpenHoldsOptions = defaults) =>
     )
     const onRejected = (requestIds: ReadonlyArray<RequestId>, error: unknown) =>
       void Runtime.runFork(runtime)(
-        Effect.annotateLogs(Effect.logError(`an orphaned hold cannot be settled: ${describe(error)}`), { requestIds })
+        Effect.annotateLogs(Effect.logError(`an orphaned hold cannot be settled: ${describe(error)}`), {
+          request_ids: requestIds
+        })
       )
     const reaperOf = (lock: Statement, dead: unknown, ...rest: ReadonlyArray<unknown>): Reaper => ({
       maxBatchSize: BATCH_SIZE,

@@ -27,19 +27,19 @@ const lineOf = (event: QueueEvent): Effect.Effect<void> => {
       return Effect.logInfo(`the database is available again after ${event.afterMillis} ms`)
     case "RowsLocked":
       return Effect.logWarning("ledger rows are locked by another session; requests of these users are delayed").pipe(
-        Effect.annotateLogs({ userIds: event.userIds })
+        Effect.annotateLogs({ user_ids: event.userIds })
       )
     case "AdmissionRejected":
       return Effect.logError(`the database rejected an admission: ${describe(event.error)}`).pipe(
-        Effect.annotateLogs({ requestId: event.admission.requestId })
+        Effect.annotateLogs({ request_id: event.admission.requestId })
       )
     case "ExtensionRejected":
       return Effect.logError(`the database rejected the extension of a hold: ${describe(event.error)}`).pipe(
-        Effect.annotateLogs({ requestId: event.admission.requestId })
+        Effect.annotateLogs({ request_id: event.admission.requestId })
       )
     case "SettlementRejected":
       return Effect.logError(
         `the database rejected a settlement; the hold of the request stays: ${describe(event.error)}`
-      ).pipe(Effect.annotateLogs({ requestId: event.admission.requestId, userId: event.admission.principal.userId }))
+      ).pipe(Effect.annotateLogs({ request_id: event.admission.requestId, user_id: event.admission.principal.userId }))
   }
 }

@@ -46,10 +46,13 @@ export class WaitingRequests<T extends WorkTypes> implements Batch<T> {
     return this.take(Number.POSITIVE_INFINITY)
   }
 
-  /** Refuses and removes all extensions and admissions that began to wait at `late` or earlier. */
+  /**
+   * Refuses all extensions and admissions that began to wait at `late` or earlier. Removes them, except the admissions
+   * whose hold may exist: the next transaction must release this hold.
+   */
   removeLate(late: number): void {
     refuseLate(this, late)
     this.extensions = this.extensions.filter(isWaiting)
-    this.admissions = this.admissions.filter(isWaiting)
+    this.admissions = this.admissions.filter((waiting) => isWaiting(waiting) || waiting.maybeCommitted)
   }
 }

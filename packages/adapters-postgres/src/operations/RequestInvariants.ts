@@ -144,10 +144,13 @@ export const requestInvariants: ReadonlyArray<Invariant> = [
     id: "limited-keys-add-up",
     invariant:
       "For every limited key, the pending amount is the sum of the amounts that its open requests set aside, and the number of open requests is their count.",
-    violations: `SELECT count(*) FROM counted_key k WHERE EXISTS (
-        SELECT FROM open_request r WHERE r.api_key_id = k.key_id AND r.key_tokens IS NOT NULL
-        HAVING coalesce(sum(r.key_pico), 0) <> k.pending_pico OR count(*) <> k.open_requests)
-      AND EXISTS (SELECT FROM api_key WHERE id = k.key_id AND counted)`
+    violations: `WITH held AS (
+        SELECT api_key_id, sum(key_pico) AS pico, count(*) AS requests FROM open_request
+        WHERE key_tokens IS NOT NULL GROUP BY 1)
+      SELECT count(*) FROM counted_key k
+      JOIN api_key ON api_key.id = k.key_id AND api_key.counted
+      LEFT JOIN held ON held.api_key_id = k.key_id
+      WHERE coalesce(held.pico, 0) <> k.pending_pico OR coalesce(held.requests, 0) <> k.open_requests`
   },
   {
     id: "resolutions-are-logged",

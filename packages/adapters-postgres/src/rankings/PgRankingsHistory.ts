@@ -16,7 +16,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { transact } from "../client/Transact.ts"
 import { DELTA_SAMPLES } from "../ledger/SettlementRows.ts"
-import { cellsBetween } from "./UsageCells.ts"
+import { cellsBetween, ONE_DAY } from "./UsageCells.ts"
 
 export const layer: Layer.Layer<RankingsHistory, never, SqlClient.SqlClient> = Layer.effect(
   RankingsHistory,
@@ -66,8 +66,8 @@ const FIRST_USE = `
   SELECT coalesce(
     least(
       (SELECT start FROM usage_rollup ${RANKED}
-        WHERE grain = 'minute' AND start >= day AND start < day + interval '1 day' ORDER BY start LIMIT 1),
-      (SELECT min(minute) FROM usage_delta ${RANKED} WHERE tokens > 0 AND minute < day + interval '1 day')),
+        WHERE grain = 'minute' AND start >= day AND start < day + ${ONE_DAY} ORDER BY start LIMIT 1),
+      (SELECT min(minute) FROM usage_delta ${RANKED} WHERE tokens > 0 AND minute < day + ${ONE_DAY})),
     day) AS first
   FROM used`
 

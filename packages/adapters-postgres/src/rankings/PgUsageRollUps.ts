@@ -15,7 +15,7 @@ import * as Layer from "effect/Layer"
 import { withoutTimeLimits } from "../client/ResponseTimeout.ts"
 import { transact } from "../client/Transact.ts"
 import { COUNTED_TOKENS, DELTA_SAMPLES, IS_SAMPLE, MINUTE_SETTLED, SAMPLES } from "../ledger/SettlementRows.ts"
-import { GRAINS, IS_OLD, SPEED_IS_OLD, wrongSpeeds, wrongTokens } from "./UsageCells.ts"
+import { GRAINS, IS_OLD, ONE_DAY, SPEED_IS_OLD, wrongSpeeds, wrongTokens } from "./UsageCells.ts"
 
 /** Key of the advisory lock. The number is arbitrary, but must be the same in every version of this program. */
 const FOLD_LOCK = 8_436_201_776n
@@ -104,7 +104,7 @@ const rebuild: Effect.Effect<Rebuilt, never, SqlClient.SqlClient> = Effect.gen(f
  * wrong.
  */
 const DAYS = `
-  SELECT generate_series(cell_of('day', min(first)), cell_of('day', max(last)), interval '1 day') AS day
+  SELECT generate_series(cell_of('day', min(first)), cell_of('day', max(last)), ${ONE_DAY}) AS day
   FROM (
     SELECT min(start) AS first, max(start) AS last FROM usage_rollup
     UNION ALL SELECT min(minute), max(minute) FROM usage_delta
@@ -129,7 +129,7 @@ const rebuildDay = (day: Date): Effect.Effect<number, never, SqlClient.SqlClient
     return row?.wrong ?? 0
   }).pipe(transact)
 
-const inDay = (time: string): string => `${time} >= $1::timestamptz AND ${time} < $1::timestamptz + interval '1 day'`
+const inDay = (time: string): string => `${time} >= $1::timestamptz AND ${time} < $1::timestamptz + ${ONE_DAY}`
 
 const cellsOfDay = (isOld: string) => ({
   settled: inDay("settled_at"),

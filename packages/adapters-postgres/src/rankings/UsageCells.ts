@@ -12,6 +12,12 @@ import { bucketsSplitBy } from "@tollgate/domain/rankings/UsageHistory"
 import type { Interval } from "@tollgate/domain/rankings/Window"
 import { COUNTED_TOKENS, DELTA_SAMPLES, IS_SAMPLE, MINUTE_SETTLED, SAMPLES } from "../ledger/SettlementRows.ts"
 
+/**
+ * The length of a day in Jakarta. The interval '1 day' has 23 or 25 hours when the clock changes in the time zone of the
+ * session.
+ */
+export const ONE_DAY = "interval '24 hours'"
+
 /** SQL rows of all grains. A grain is the length of a cell. The SQL function `cell_of` returns the start of a cell. */
 export const GRAINS = "(VALUES ('minute'), ('hour'), ('day')) AS cell (grain)"
 

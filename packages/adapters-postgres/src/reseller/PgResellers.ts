@@ -90,7 +90,8 @@ export const layer: Layer.Layer<Resellers, never, SqlClient.SqlClient> = Layer.e
           (rows) => rows.map(toReseller)
         ).pipe(sqlErrorsAreDefects),
 
-      // Emails are stored in lower case. In a database with the locale C, `lower` changes only the letters A to Z.
+      // Emails are stored in lower case. Names are compared with the SQL function `lower`, which changes only the
+      // letters A to Z in a database with the locale C.
       page: ({ status, search }, { limit, after }) =>
         Effect.map(
           sql<ResellerRow & PositionRow>`SELECT ${columns}, ${position} FROM reseller

@@ -81,8 +81,8 @@ export const coversEstimate = (hold: Hold, estimate: Estimate, price: Price.Pric
  * Sets aside the whole estimate if the balances cover it, otherwise everything that is available. Fails if the balances
  * do not cover the smallest usage: the input floor, plus one output token if the request generates output.
  *
- * A prompt with unsized content can cost more than a hold that does not cover the estimate. Such a hold is created only
- * if the balances have no other hold. It sets aside everything that is available.
+ * If the prompt has unsized content and the balances do not cover the estimate, the request can cost more than its
+ * hold. Its hold is then created only if the balances have no other hold.
  */
 export const decideHold = (
   estimate: Estimate,

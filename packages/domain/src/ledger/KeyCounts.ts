@@ -74,8 +74,8 @@ export const countsAt = (counts: KeyCounts, nowMillis: number): KeyCounts => {
 }
 
 /**
- * A window that begins in the future shows that the clock was set back. If it begins at least 60 seconds in the future,
- * it has ended. Otherwise it is current, because the clocks of two nodes differ slightly.
+ * A window that begins less than 60 seconds in the future is current, because the clocks of two nodes differ slightly.
+ * A window that begins later than that counts as ended, because the clock was set back.
  */
 const hasWindowEnded = ({ beganAtMillis }: RateWindow, nowMillis: number): boolean =>
   Math.abs(nowMillis - beganAtMillis) >= RATE_WINDOW_MILLIS

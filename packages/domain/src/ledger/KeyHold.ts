@@ -4,7 +4,8 @@
  *
  * The budget counts the list price of tokens, whether a token plan or the pay-as-you-go balance pays for them. A stream
  * delivers no output that its budget part does not cover. The gateway cannot limit the cost of a whole response or of
- * unsized content in this way. Such a request is admitted only if the budget covers its whole estimate.
+ * unsized content in this way. A request for a whole response, or with unsized content, is admitted only if the budget
+ * covers its whole estimate.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -217,8 +218,9 @@ export const settleKeyHold = (
 }
 
 /**
- * Returns the pending amount after a budget part was released or replaced. The result of a stale hold can be negative,
- * if a sweep has released the hold. The database refuses this decision because of the hold, so no check fails here.
+ * Returns the pending amount after a budget part was released or replaced. The result can be negative if a sweep has
+ * already released the hold. A negative result is no error here, because the ledger does not write a decision about a
+ * hold that a sweep has released.
  */
 const afterRelease = (pending: UsdPico.UsdPico, released: bigint, replacement = 0n): UsdPico.UsdPico =>
   (pending - released + replacement) as UsdPico.UsdPico

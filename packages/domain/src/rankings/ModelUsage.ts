@@ -2,7 +2,8 @@
  * Defines the usage of one model in a window. Decides which models the rankings show and in which order, and computes
  * the change of their usage.
  *
- *     visible   The model is not hidden. The leaderboard and the series can name it. Its author's share has its tokens.
+ *     visible   The model is not hidden. The leaderboard and the series can name it, and the share of its
+ *               author includes its tokens.
  *     listed    The model is visible and not retired. Only listed models are in `trending` and `fastest`.
  */
 import * as Order from "effect/Order"

@@ -66,7 +66,10 @@ export const rankUsage = (history: UsageHistory, window: Window, now: Date): Ran
   }
 }
 
-/** Returns whether every count in the rankings has an exact JSON number. The other counts are parts of a total. */
+/**
+ * Returns whether every count in the rankings has an exact JSON number. The counts that are not compared are parts of a
+ * total.
+ */
 export const fitsJson = ({ totals, trending }: Rankings): boolean =>
   [totals, ...trending].every(({ tokens }) => tokens <= MAX_JSON_INTEGER) &&
   (totals.previousTokens ?? 0n) <= MAX_JSON_INTEGER

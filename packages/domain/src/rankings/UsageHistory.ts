@@ -51,9 +51,9 @@ export interface ModelHistory {
 
 export interface UsageHistory {
   /**
-   * The minute in which tokens of a ranked model were first settled. If this minute is more than 62 days ago, the sums
-   * of this minute are deleted, and `firstUse` is the start of its day in Jakarta. Undefined if no such tokens were
-   * settled before the last cut.
+   * The minute in which tokens of a ranked model were first settled. If this minute is more than 62 days ago, its cells
+   * are deleted, and `firstUse` is the start of its day in Jakarta. Undefined if no such tokens were settled before the
+   * last cut.
    */
   readonly firstUse: Date | undefined
   readonly cuts: ReadonlyArray<Date>
