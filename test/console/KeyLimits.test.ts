@@ -44,6 +44,13 @@ describe("a change of limits", () => {
     })
   })
 
+  it("keeps an expiry in the last hours of the year 9999, for which a field in WIB has no value", () => {
+    const last = { ...limits, expires_at: "9999-12-31T23:59:59.999Z" }
+    const typed = typedLimits(last, "id")
+    expect(typed.expires_at).toBe("9999-12-31T23:59")
+    expect(readLimits(last, typed, "id").change).toEqual({})
+  })
+
   it("removes the list of models if no model is selected", () => {
     const values = Object.fromEntries(
       Object.entries(typedLimits(limits, "id")).filter(([name]) => !name.startsWith("models."))

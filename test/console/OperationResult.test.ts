@@ -15,11 +15,11 @@ describe("an operation", () => {
       expect(mayBeExecuted(failed(status), false)).toBe(false)
   })
 
-  it("may be executed if the refusal of the repeat proves nothing", () => {
+  it("may be executed if the refusal of its repeat does not exclude an execution", () => {
     for (const status of [400, 401, 403, 404, 408, 413, 429]) expect(mayBeExecuted(failed(status), true)).toBe(true)
   })
 
-  it("is not executed if the refusal of the repeat proves it", () => {
+  it("is not executed if the refusal of its repeat excludes an execution", () => {
     for (const status of [402, 409, 422]) expect(mayBeExecuted(failed(status), true)).toBe(false)
   })
 })

@@ -4,8 +4,8 @@ import { closeSession, openSession } from "../../apps/console/src/state/Session.
 
 const stored = new Map<string, string>()
 
-const logIn = () =>
-  openSession({ kind: "reseller", token: "t", reseller: { id: "toko", email: "toko@a.example", name: "Toko" } })
+const logIn = (id = "toko") =>
+  openSession({ kind: "reseller", token: "t", reseller: { id, email: `${id}@a.example`, name: "Toko" } })
 
 const pending = () => {
   const mint = $pendingMint.get()
@@ -40,7 +40,7 @@ describe("a pending mint", () => {
     markSent(discarded, false)
     forgetMint(discarded.operationId)
     expect(pending()).toEqual(later)
-    expect(JSON.parse(stored.get("tollgate.mint") ?? "")).toEqual(later)
+    expect(JSON.parse(stored.get("tollgate.mint toko") ?? "")).toEqual(later)
   })
 
   it("survives the expiry of the session, but not its end by the user", () => {
@@ -54,6 +54,20 @@ describe("a pending mint", () => {
     logIn()
     expect($pendingMint.get()).toBeUndefined()
     markSent(mint, true)
-    expect(stored.has("tollgate.mint")).toBe(false)
+    expect(stored.size).toBe(1)
+  })
+
+  it("survives a mint of another reseller in the same tab", () => {
+    prepareMint("sari@a.example", "tier")
+    markSent(pending(), true)
+    const mint = pending()
+    closeSession("expired")
+    logIn("warung")
+    expect($pendingMint.get()).toBeUndefined()
+    prepareMint("budi@a.example", "tier")
+    forgetMint(pending().operationId)
+    closeSession("expired")
+    logIn()
+    expect(pending()).toEqual(mint)
   })
 })

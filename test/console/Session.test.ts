@@ -1,6 +1,14 @@
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { $waiting } from "../../apps/console/src/state/ReturnPath.ts"
-import { $session, $sessionEnd, closeSession, openSession, type Session } from "../../apps/console/src/state/Session.ts"
+import {
+  $session,
+  $sessionEnd,
+  closeSession,
+  endSession,
+  openSession,
+  renewSession,
+  type Session
+} from "../../apps/console/src/state/Session.ts"
 
 vi.stubGlobal("sessionStorage", { getItem: () => null, setItem: () => {}, removeItem: () => {}, clear: () => {} })
 
@@ -22,7 +30,7 @@ describe("the end of a session", () => {
 
   it("is reported only if the session expired", () => {
     for (const [reason, reported] of [
-      ["expired", "expired"],
+      ["expired", "operator"],
       [undefined, undefined]
     ] as const) {
       openSession({ kind: "operator", token: "tgo_x", actor: "ani" })
@@ -40,6 +48,39 @@ describe("the end of a session", () => {
     openSession({ kind: "customer", key: "tg_x" })
     closeSession("expired")
     closeSession("expired")
-    expect($sessionEnd.get()).toBe("expired")
+    expect($sessionEnd.get()).toBe("customer")
+  })
+})
+
+const session = (token: string): Session => ({ kind: "operator", token, actor: "ani" })
+
+describe("a late response to a request of a session", () => {
+  afterEach(() => closeSession())
+
+  it("renews the session, even if it has expired meanwhile", () => {
+    const first = session("first")
+    openSession(first)
+    closeSession("expired")
+    renewSession(first, session("renewed"))
+    expect($session.get()).toEqual(session("renewed"))
+  })
+
+  it("changes nothing after the user has ended the session", () => {
+    const first = session("first")
+    openSession(first)
+    closeSession()
+    renewSession(first, session("renewed"))
+    expect($session.get()).toBeUndefined()
+  })
+
+  it("neither replaces nor ends a session that was opened meanwhile", () => {
+    const [first, second] = [session("first"), session("second")]
+    openSession(first)
+    openSession(second)
+    renewSession(first, session("renewed"))
+    endSession(first)
+    expect($session.get()).toBe(second)
+    endSession(second)
+    expect($session.get()).toBeUndefined()
   })
 })

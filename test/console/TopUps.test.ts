@@ -7,6 +7,7 @@ import { formatOf } from "../../apps/console/src/format/Format.ts"
 import { texts as english } from "../../apps/console/src/i18n/en.ts"
 import { texts as indonesian } from "../../apps/console/src/i18n/id.ts"
 import { amountIssueOf } from "../../apps/console/src/pages/topups/AmountIssue.ts"
+import { setClock } from "../../apps/console/src/state/Clock.ts"
 
 type Order = Parameters<typeof stateOf>[0]
 
@@ -18,6 +19,16 @@ const order = (members: Omit<Order, "expires_at">, hoursLeft: number): Order => 
 const part = { expected_raw: "10", received_raw: "4" }
 
 describe("the page of an order", () => {
+  it("uses the clock of the gateway, because the clock of the device can be wrong by hours", () => {
+    const dateAt = (hours: number) => new Headers({ date: new Date(Date.now() + hours * 3_600_000).toUTCString() })
+    setClock(dateAt(-2))
+    expect(stateOf(order({ status: "pending" }, -1))).toBe("waiting")
+    setClock(dateAt(2))
+    expect(stateOf(order({ status: "pending" }, 1))).toBe("overdue")
+    setClock(dateAt(0))
+    expect(stateOf(order({ status: "pending" }, 1))).toBe("waiting")
+  })
+
   it("asks for a missing amount only until the deadline", () => {
     const state = stateOf(order({ status: "pending", ...part }, 1))
     expect([state, canBePaid(state), pollMillisOf(state)]).toEqual(["underpaid", true, 4_000])

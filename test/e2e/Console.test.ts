@@ -4,7 +4,6 @@
  * `npm test` runs these tests once: in Indonesian, in the light theme, on a telephone. `npm run console:matrix` runs
  * them in both languages, in both themes, on a telephone and on a desktop.
  */
-import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { countMembers, spendMembers } from "../../apps/console/src/api/KeyLimits.ts"
 import { typedDollars } from "../../apps/console/src/format/Amounts.ts"
@@ -17,11 +16,7 @@ import { combinations } from "../support/console/Matrix.ts"
 import { Visitor } from "../support/console/Visitor.ts"
 import * as HeadlessBrowser from "../support/rankings/Browser.ts"
 
-const opened = await HeadlessBrowser.open()
-if (typeof opened === "string")
-  console.warn(`the tests of the console are skipped because the browser cannot be started (${opened})`)
-const browser = opened as Browser
-const isMissing = typeof opened === "string"
+const { browser, isMissing } = await HeadlessBrowser.openFor("the tests of the console")
 
 vi.setConfig({ testTimeout: 60_000 })
 

@@ -1,17 +1,13 @@
 /**
  * Uses the console while responses are late, fail, or belong to an action that the user has left.
  */
-import type { Browser, Route } from "playwright-core"
+import type { Route } from "playwright-core"
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { ConsoleServer } from "../support/console/ConsoleServer.ts"
 import { Visitor } from "../support/console/Visitor.ts"
 import * as HeadlessBrowser from "../support/rankings/Browser.ts"
 
-const opened = await HeadlessBrowser.open()
-if (typeof opened === "string")
-  console.warn(`the tests of late responses are skipped because the browser cannot be started (${opened})`)
-const browser = opened as Browser
-const isMissing = typeof opened === "string"
+const { browser, isMissing } = await HeadlessBrowser.openFor("the tests of late responses")
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -19,6 +15,8 @@ const PASSWORD = "correct horse battery"
 const RESELLER = "toko@delays.example"
 const CUSTOMER = "sari@delays.example"
 const BUYER = "budi@delays.example"
+/** Chromium changes the domain of this email in a field of the type `email`. */
+const ACCENTED = "budi@tokó.example"
 
 let server: ConsoleServer
 let visitor: Visitor
@@ -29,6 +27,8 @@ let resellerToken = ""
 let resellerId = ""
 let customerPath = ""
 let keyId = ""
+let secret = ""
+let emptySession = ""
 
 const send = (token: string, path: string, body: object) => server.send("POST", path, token, body)
 
@@ -54,7 +54,12 @@ beforeAll(async () => {
   resellerSession = JSON.stringify({ kind: "reseller", token: resellerToken, reseller: login.reseller })
   const { user_id } = await send(resellerToken, "/api/reseller/customers", { email: CUSTOMER })
   const keys = `/api/reseller/customers/${user_id}/keys`
-  for (const name of ["laptop", "phone"]) keyId = String((await send(resellerToken, keys, { name })).key_id)
+  for (const name of ["laptop", "phone"]) {
+    const key = await send(resellerToken, keys, { name })
+    keyId = String(key.key_id)
+    secret = String(key.secret)
+  }
+  emptySession = JSON.stringify({ kind: "reseller", token: "refused", reseller: login.reseller })
   customerPath = `/console/customers/${user_id}`
   visitor = await Visitor.arrive(browser, server.url)
 }, 240_000)
@@ -126,6 +131,31 @@ const chooseCatalog = async (name: string): Promise<void> => {
   await visitor.submit()
 }
 
+/** Opens a page without a session. */
+const enterWithout = async (path: string): Promise<void> => {
+  if (!visitor.page.url().startsWith(server.url)) await visitor.open("/console")
+  await visitor.page.evaluate(() => sessionStorage.clear())
+  await visitor.open(path)
+}
+
+/** Returns the label or the text of the element that has the focus. */
+const focused = (): Promise<string | null | undefined> =>
+  visitor.page.evaluate(() => {
+    const element = document.activeElement
+    return element?.getAttribute("aria-label") ?? element?.getAttribute("name") ?? element?.textContent
+  })
+
+/** Lets the gateway execute the first request to these URLs, and withholds the response from the page. */
+const loseFirst = (urls: string) =>
+  visitor.page.route(
+    urls,
+    async (route) => {
+      await route.fetch()
+      await route.abort()
+    },
+    { times: 1 }
+  )
+
 const inDialog = (name: string) => visitor.page.getByRole("dialog").getByRole("button", { name, exact: true })
 
 describe.skipIf(isMissing).sequential("an operator", () => {
@@ -178,7 +208,7 @@ describe.skipIf(isMissing).sequential("an operator", () => {
     expect(await storedNames()).toContain("Own change")
   })
 
-  it("does not undo a change of limits that was made meanwhile", async () => {
+  it("does not undo a change of limits that was made after its page was loaded", async () => {
     const limits = async () => (await server.send("GET", `/api/operator/keys/${keyId}`, operatorToken)).limits
     await enter(operatorSession, `/console/operator/keys/${keyId}`)
     await visitor.fill({ requests_per_minute: "60" })
@@ -203,13 +233,14 @@ describe.skipIf(isMissing).sequential("an operator", () => {
     await enter(operatorSession, `/console/operator/resellers/${resellerId}`)
     const release = await holdFirst("**/quota")
     const stored = () =>
-      visitor.page.evaluate((key) => sessionStorage.getItem(key), `tollgate.booking quota ${resellerId}`)
+      visitor.page.evaluate((key) => sessionStorage.getItem(key), `tollgate.booking ani quota ${resellerId}`)
     const prepare = async (amount: string) => {
       await visitor.fill({ amount, reason: "agreed" })
       await visitor.press("Continue")
       await visitor.sees("Balance afterwards")
     }
     await prepare("50")
+    await expect.poll(focused).toBe("Confirm the change")
     await visitor.press("Book now")
     await visitor.follow("/console/operator/home")
     await visitor.follow(`/console/operator/resellers/${resellerId}`)
@@ -235,7 +266,40 @@ describe.skipIf(isMissing).sequential("an operator", () => {
     await visitor.settled()
   })
 
-  it("can leave again if the service did not confirm the end of the session", async () => {
+  it("opens the second of two links while the code of the first is being redeemed", async () => {
+    await enterWithout("/console/operator")
+    const release = await holdFirst("**/api/operator/session")
+    const openLink = (code: string) =>
+      visitor.page.evaluate((hash) => {
+        location.hash = hash
+      }, `#code=${code}`)
+    await openLink("first")
+    const second = visitor.page.waitForRequest((request) => request.postData()?.includes("second") === true)
+    await openLink("second")
+    await second
+    await visitor.sees("This link is not valid.")
+    const json = { token: "late", session: { actor: "ani" } }
+    await release((route) => route.fulfill({ json }))
+    expect(await visitor.page.evaluate(() => sessionStorage.length)).toBe(0)
+  })
+
+  it("sees the last known state of an order after a refresh that failed", async () => {
+    const { id, order_number } = await send(resellerToken, "/api/reseller/topup", {
+      method: "qris",
+      amount_idr: 20_000
+    })
+    await enter(operatorSession, `/console/operator/topups/${id}`)
+    await server.payer("pay", String(order_number))
+    await visitor.submit()
+    await visitor.sees("The payment was read.")
+    await visitor.page.route("**/refresh", (route) => route.fulfill({ status: 503, body: "{}" }))
+    await visitor.submit()
+    await visitor.page.getByRole("alert").waitFor()
+    await visitor.sees("Credited")
+    expect(await visitor.page.getByText("The payment was read.").count()).toBe(0)
+  })
+
+  it("can repeat the end of its session if the service did not confirm the end", async () => {
     await enter(operatorSession, "/console/operator/service")
     await visitor.page.route("**/api/operator/session", (route) => route.fulfill({ status: 503, body: "{}" }), {
       times: 1
@@ -267,7 +331,6 @@ describe.skipIf(isMissing).sequential("a reseller", () => {
     await enter(resellerSession, customerPath)
     await visitor.press("Limits phone")
     await inDialog("Save").click()
-    const focused = () => visitor.page.evaluate(() => document.activeElement?.textContent)
     await expect.poll(focused).toBe("API keys")
   })
 
@@ -280,6 +343,60 @@ describe.skipIf(isMissing).sequential("a reseller", () => {
     await release(pass)
     await visitor.at("/console/mint")
     expect(new URL(visitor.page.url()).pathname).toBe("/console/mint")
+  })
+
+  it("creates one order when it asks again after the response has arrived", async () => {
+    const orders = async () => (await server.send("GET", "/api/reseller/topups", resellerToken)).total
+    const before = Number(await orders())
+    await enter(resellerSession, "/console/topups/new")
+    await visitor.fill({ amount: "70000" })
+    const release = await holdFirst("**/api/reseller/topup")
+    await visitor.submit()
+    await visitor.follow("/console/home")
+    await visitor.follow("/console/topups/new")
+    await visitor.sees("The result is unknown")
+    await release(pass)
+    await visitor.press("Ask again")
+    await visitor.at(/\/console\/topups\/[0-9a-f-]{36}$/)
+    expect(await orders()).toBe(before + 1)
+  })
+
+  it("sees that the QR code of an order could not be loaded", async () => {
+    await enter(resellerSession, "/console/topups")
+    await visitor.page.route(/\/assets\/[^/]*\.js$/, (route) => route.abort())
+    await visitor.page.getByRole("main").locator("ul.rows a").first().click()
+    await visitor.sees("A part of the console could not be loaded.")
+    expect(await visitor.page.locator("svg.qr").count()).toBe(0)
+    await visitor.page.unrouteAll()
+    await visitor.page.getByRole("button", { name: "Reload the page" }).click()
+    await visitor.page.locator("svg.qr path").waitFor()
+  })
+
+  it("sees the deadline of an order by the clock of the gateway", async () => {
+    await visitor.page.route("**/api/reseller/topup/*", async (route) => {
+      const response = await route.fetch()
+      const date = new Date(Date.now() + 7 * 24 * 3_600_000).toUTCString()
+      await route.fulfill({ response, headers: { ...response.headers(), date } })
+    })
+    await visitor.page.reload()
+    await visitor.sees("The time to pay is over.")
+  })
+
+  it("sees in its language that a response was cut off", async () => {
+    await visitor.page.route("**/api/reseller/balance", (route) =>
+      route.fulfill({ status: 200, contentType: "application/json", body: '{"balance_usd_' })
+    )
+    await enter(resellerSession, "/console/home")
+    await visitor.sees("The service did not respond.")
+  })
+
+  it("sees in the list of keys whether a key was created although the response was lost", async () => {
+    await enter(resellerSession, customerPath)
+    await loseFirst("**/keys")
+    await visitor.fill({ name: "tablet" })
+    await visitor.submit()
+    await visitor.sees("If a new key is in the list, revoke it")
+    await visitor.page.locator("main li.row", { hasText: "tablet" }).waitFor()
   })
 
   it("sees that older orders could not be loaded", async () => {
@@ -311,6 +428,33 @@ describe.skipIf(isMissing).sequential("a reseller", () => {
     await expect.poll(() => visitor.page.inputValue('main input[name="email"]')).toBe(BUYER)
   })
 
+  it("mints to the customer of the link, and not to a customer with another form of the email", async () => {
+    const { user_id } = await send(resellerToken, "/api/reseller/customers", { email: ACCENTED })
+    await enter(resellerSession, `/console/customers/${user_id}`)
+    await visitor.page.getByRole("link", { name: "Mint a plan" }).click()
+    await visitor.page.locator("label.tier").first().click()
+    await visitor.submit()
+    await visitor.sees("Quota afterwards")
+    await visitor.page.locator("main dd", { hasText: ACCENTED }).waitFor()
+    await visitor.press("Back")
+    await visitor.fill({ email: ACCENTED.normalize("NFD") })
+    await visitor.page.locator("label.tier").first().click()
+    await visitor.submit()
+    await visitor.page.locator("main dd", { hasText: ACCENTED }).waitFor()
+    const { customers } = await server.send("GET", "/api/reseller/customers", resellerToken)
+    expect((customers as ReadonlyArray<{ email: string }>).filter(({ email }) => email.includes("xn--"))).toEqual([])
+    await visitor.press("Back")
+  })
+
+  it("has the focus in each step of a mint", async () => {
+    await enter(resellerSession, `/console/mint?email=${CUSTOMER}`)
+    await visitor.page.locator("label.tier").first().click()
+    await visitor.submit()
+    await expect.poll(focused).toBe("Confirm the mint")
+    await visitor.press("Back")
+    await expect.poll(focused).toBe("email")
+  })
+
   it("mints only at the price that it has seen", async () => {
     await enter(resellerSession, `/console/mint?email=${CUSTOMER}`)
     await visitor.page.locator("label.tier").first().click()
@@ -328,6 +472,44 @@ describe.skipIf(isMissing).sequential("a reseller", () => {
     await visitor.press("Mint now")
     await visitor.sees(`${CUSTOMER} received`)
     expect(visitor.requests).toContain(`${server.url}/api/reseller/mint`)
+    await expect.poll(focused).toBe("Minted")
+  })
+
+  it("sees the page of each address with another query", async () => {
+    await enter(resellerSession, customerPath)
+    await visitor.follow(`/console/usage?customer=${customerPath.split("/").at(-1)}`)
+    const customer = visitor.page.getByRole("main").getByLabel("Customer")
+    await expect.poll(() => customer.inputValue()).not.toBe("")
+    await visitor.page.getByRole("navigation").getByRole("link", { name: "Usage" }).click()
+    await expect.poll(() => customer.inputValue()).toBe("")
+    await visitor.page.goBack()
+    await expect.poll(() => customer.inputValue()).not.toBe("")
+  })
+
+  it("returns to the address with its query after a login", async () => {
+    await enterWithout("/console")
+    await visitor.page.evaluate((text) => sessionStorage.setItem("tollgate.session", text), emptySession)
+    await visitor.open(`/console/mint?email=${CUSTOMER}`)
+    await visitor.at("/console/login")
+    await visitor.sees("Your session has ended")
+    await visitor.follow("/console/key")
+    expect(await visitor.page.getByText("Your session has ended").count()).toBe(0)
+    await visitor.follow("/console/login")
+    await visitor.logIn(RESELLER, PASSWORD)
+    await visitor.at("/console/mint")
+    await expect.poll(() => visitor.page.inputValue('main input[name="email"]')).toBe(CUSTOMER)
+  })
+
+  it("stays logged out when the response to a change of its password arrives", async () => {
+    await enter(resellerSession, "/console/account")
+    const release = await holdFirst("**/api/reseller/auth/password")
+    await visitor.fill({ password: PASSWORD, newPassword: "another password" })
+    await visitor.submit()
+    await visitor.press("Log out")
+    await visitor.at("/console")
+    const { reseller } = JSON.parse(resellerSession) as { readonly reseller: object }
+    await release((route) => route.fulfill({ json: { token: "late", reseller } }))
+    expect(await visitor.page.evaluate(() => sessionStorage.length)).toBe(0)
   })
 
   it("sees the language that it selected last", async () => {
@@ -367,5 +549,52 @@ describe.skipIf(isMissing).sequential("a reseller", () => {
     await release((route) => route.fulfill({ status: 401, contentType: "application/json", body }))
     await visitor.follow("/console/topups")
     expect((await visitor.session()).token).toMatch(/^ey/)
+  })
+})
+
+describe.skipIf(isMissing).sequential("a visitor", () => {
+  it("keeps the session that it opened while a login was running", async () => {
+    await enterWithout("/console/login")
+    const release = await holdFirst("**/auth/login")
+    await visitor.logIn(RESELLER, PASSWORD)
+    await visitor.follow("/console/key")
+    await visitor.fill({ key: secret })
+    await visitor.submit()
+    await visitor.at("/console/balance")
+    await release(pass)
+    expect(await visitor.session()).toEqual({ kind: "customer", key: secret })
+  })
+
+  it("stays on the page that it opened while a signup was running", async () => {
+    await enterWithout("/console/signup")
+    const release = await holdFirst("**/auth/signup")
+    await visitor.fill({ name: "Toko", email: "new@delays.example", number: "0812-3456-7890", password: PASSWORD })
+    await visitor.submit()
+    await visitor.follow("/console/key")
+    await release(pass)
+    expect(new URL(visitor.page.url()).pathname).toBe("/console/key")
+  })
+
+  it("sees that a pasted password is too long, because the browser does not cut it off", async () => {
+    await enterWithout("/console/signup")
+    await visitor.fill({ name: "Toko", email: "long@delays.example", number: "0812-3456-7890" })
+    await visitor.page.focus('main input[name="password"]')
+    await visitor.page.keyboard.insertText("p".repeat(129))
+    await visitor.submit()
+    await visitor.page.getByRole("alert").getByText("8 to 128 characters.").waitFor()
+  })
+
+  it("sees a message if the browser allows the site to store no data", async () => {
+    const other = await Visitor.arrive(browser, server.url)
+    await other.page.addInitScript(() => {
+      Object.defineProperty(window, "localStorage", {
+        get: () => {
+          throw new DOMException("Access is denied.", "SecurityError")
+        }
+      })
+    })
+    await other.page.goto(`${server.url}/console`)
+    await other.page.getByRole("alert").getByText("allow this site to store data").waitFor()
+    await other.leave()
   })
 })

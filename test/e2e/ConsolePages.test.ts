@@ -1,7 +1,6 @@
 /**
  * Opens the pages of visitors, resellers and customers, with names that contain markup, right-to-left text and emoji.
  */
-import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { ConsoleServer } from "../support/console/ConsoleServer.ts"
 import { EMAIL, EMOJI, MARKUP, RIGHT_TO_LEFT } from "../support/console/HostileTexts.ts"
@@ -9,11 +8,7 @@ import { combinations } from "../support/console/Matrix.ts"
 import { Visitor } from "../support/console/Visitor.ts"
 import * as HeadlessBrowser from "../support/rankings/Browser.ts"
 
-const opened = await HeadlessBrowser.open()
-if (typeof opened === "string")
-  console.warn(`the tests of the console's pages are skipped because the browser cannot be started (${opened})`)
-const browser = opened as Browser
-const isMissing = typeof opened === "string"
+const { browser, isMissing } = await HeadlessBrowser.openFor("the tests of the console's pages")
 
 vi.setConfig({ testTimeout: 120_000 })
 

@@ -4,7 +4,6 @@
 import { rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { type Body, ConsoleServer } from "../support/console/ConsoleServer.ts"
 import { EMAIL, EMOJI, MARKUP, RIGHT_TO_LEFT } from "../support/console/HostileTexts.ts"
@@ -12,11 +11,7 @@ import { combinations } from "../support/console/Matrix.ts"
 import { Visitor, type VisitorOptions } from "../support/console/Visitor.ts"
 import * as HeadlessBrowser from "../support/rankings/Browser.ts"
 
-const opened = await HeadlessBrowser.open()
-if (typeof opened === "string")
-  console.warn(`the tests of the operator's pages are skipped because the browser cannot be started (${opened})`)
-const browser = opened as Browser
-const isMissing = typeof opened === "string"
+const { browser, isMissing } = await HeadlessBrowser.openFor("the tests of the operator's pages")
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -39,10 +34,7 @@ const asOperator = (method: string, path: string, body?: object) =>
 
 const arrive = async (options: VisitorOptions = {}): Promise<Visitor> => {
   const visitor = await Visitor.arrive(browser, server.url, options)
-  await visitor.open("/console")
-  await visitor.page.evaluate((text) => sessionStorage.setItem("tollgate.session", text), session)
-  await visitor.open("/console/operator/home")
-  await visitor.settled()
+  await visitor.enter(session, "/console/operator/home")
   return visitor
 }
 
@@ -344,6 +336,9 @@ describe.skipIf(isMissing).sequential("an operator", () => {
     await writeFile(file, JSON.stringify({ providers: [], models: [{}] }))
     await chooseFile(file)
     await ani.sees("The catalog file has errors. Nothing was changed.")
+    await writeFile(file, '{"providers": [],\n "providers": [], "models": []}')
+    await chooseFile(file)
+    await ani.sees('line 2, column 2 of the body: the member "providers" occurs twice in this object')
     await writeFile(file, JSON.stringify(changed))
     await chooseFile(file)
     await ani.sees(MARKUP)

@@ -14,6 +14,7 @@ import { Start } from "./pages/access/Start.tsx"
 import { Waiting } from "./pages/access/Waiting.tsx"
 import {
   $router,
+  addressOf,
   type CustomerPage,
   goInstead,
   type OperatorPage,
@@ -59,8 +60,16 @@ const Unknown = () => {
   )
 }
 
+interface LazyProps<N extends string> {
+  readonly load: Loader<N>
+  readonly name: N
+  readonly id: string
+  /** The path with the query. Another address opens the page anew, because a query sets the first values of a form. */
+  readonly address: string
+}
+
 /** Loads the pages of one kind of session and shows one of them. */
-const Lazy = <N extends string>({ load, name, id }: { load: Loader<N>; name: N; id: string }) => {
+const Lazy = <N extends string>({ load, name, id, address }: LazyProps<N>) => {
   const [pages, setPages] = useState<Pages<N>>()
   const [failed, setFailed] = useState(false)
   useEffect(() => {
@@ -72,7 +81,7 @@ const Lazy = <N extends string>({ load, name, id }: { load: Loader<N>; name: N; 
   if (failed) return <LoadProblem />
   if (pages === undefined) return <Loading problem={undefined} retry={() => undefined} />
   const Shown: ComponentType<PageProps> = pages[name]
-  return <Shown key={id} id={id} />
+  return <Shown key={address} id={id} />
 }
 
 const homes = { reseller: "home", customer: "balance", operator: "operatorHome" } as const
@@ -81,15 +90,15 @@ const homeOf = ({ kind }: Session): string => pathOf(homes[kind])
 const entries = { reseller: "logIn", customer: "enterKey", operator: "operator" } as const
 
 /**
- * Leaves the page of `path`, which the current session cannot show, such as the login. If the session cannot show the
+ * Leaves the page of `address`, which the current session cannot show, such as the login. If the session cannot show the
  * page that it leads to either, it then leaves that page, too.
  */
-const Enter = ({ session, path }: { readonly session: Session; readonly path: string }) => {
+const Enter = ({ session, address }: { readonly session: Session; readonly address: string }) => {
   useEffect(() => {
     const wanted = $returnPath.get()
     $returnPath.set(undefined)
     goInstead(wanted ?? homeOf(session))
-  }, [path])
+  }, [address])
   return null
 }
 
@@ -97,10 +106,10 @@ const Enter = ({ session, path }: { readonly session: Session; readonly path: st
  * Leaves a page that needs a session. The next session returns to this page, unless the user has ended the last
  * session.
  */
-const AskForSession = ({ kind, path }: { readonly kind: Session["kind"]; readonly path: string }) => {
+const AskForSession = ({ kind, address }: { readonly kind: Session["kind"]; readonly address: string }) => {
   useEffect(() => {
     const hasLeft = $hasLeft.get()
-    $returnPath.set(hasLeft ? undefined : path)
+    $returnPath.set(hasLeft ? undefined : address)
     goInstead(pathOf(hasLeft ? "start" : entries[kind]))
   }, [])
   return null
@@ -115,19 +124,21 @@ const Content = () => {
   }, [isOpen, session])
   if (route === undefined) return <Unknown />
   const name = route.route
+  const address = addressOf(route)
   const Open = open[name]
   // The link of an operator opens a new session, even if the tab has another session.
   if (name === "operator" && (session === undefined || hasCode())) return <OperatorEntry />
-  if (Open !== undefined) return session === undefined ? <Open /> : <Enter session={session} path={route.path} />
+  if (Open !== undefined) return session === undefined ? <Open /> : <Enter session={session} address={address} />
   const kind = customerPages.has(name) ? "customer" : name.startsWith("operator") ? "operator" : "reseller"
-  if (session === undefined) return <AskForSession kind={kind} path={route.path} />
-  if (session.kind !== kind) return <Enter session={session} path={route.path} />
+  if (session === undefined) return <AskForSession kind={kind} address={address} />
+  if (session.kind !== kind) return <Enter session={session} address={address} />
   const id = "id" in route.params ? route.params.id : ""
-  if (kind === "operator") return <Lazy load={operator} name={name as OperatorPage} id={id} />
+  const shown = { id, address }
+  if (kind === "operator") return <Lazy load={operator} name={name as OperatorPage} {...shown} />
   return kind === "customer" ? (
-    <Lazy load={customer} name={name as CustomerPage} id={id} />
+    <Lazy load={customer} name={name as CustomerPage} {...shown} />
   ) : (
-    <Lazy load={reseller} name={name as ResellerPage} id={id} />
+    <Lazy load={reseller} name={name as ResellerPage} {...shown} />
   )
 }
 

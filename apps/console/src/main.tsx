@@ -12,10 +12,15 @@ import { startLanguage } from "./i18n/Language.ts"
 import { showLoadFailure } from "./i18n/LoadFailure.ts"
 import { startTheme } from "./state/Theme.ts"
 
-startTheme()
+/** Fails if the texts cannot be loaded, or if the browser allows this site to store no data. */
+const start = async (): Promise<void> => {
+  startTheme()
+  await startLanguage()
+}
+
 const root = document.getElementById("console")
 if (root !== null) {
-  await startLanguage().then(
+  await start().then(
     () => render(<App />, root),
     () => showLoadFailure(root)
   )

@@ -111,11 +111,12 @@ export class Visitor {
     await this.submit()
   }
 
-  /** Opens the home of a reseller with a session that exists already. */
-  async enter(session: string): Promise<void> {
-    await this.open("/console")
+  /** Opens a page, by default the home of a reseller, with a session that exists already. */
+  async enter(session: string, path = "/console/home"): Promise<void> {
+    // Each document of the origin has the same storage. An icon is loaded faster than a page of the console.
+    await this.page.goto(`${this.#origin}/rankings/icon.svg`)
     await this.page.evaluate((text) => sessionStorage.setItem("tollgate.session", text), session)
-    await this.open("/console/home")
+    await this.open(path)
     await this.settled()
   }
 

@@ -23,3 +23,17 @@ export const open = async (): Promise<Browser | string> => {
     return error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error)
   }
 }
+
+interface OpenedBrowser {
+  readonly browser: Browser
+  /** True if the browser cannot be started. The tests that use `browser` must then be skipped. */
+  readonly isMissing: boolean
+}
+
+/** Opens the browser of a test file. `tests` names the tests in the warning that they are skipped. */
+export const openFor = async (tests: string): Promise<OpenedBrowser> => {
+  const opened = await open()
+  const isMissing = typeof opened === "string"
+  if (isMissing) console.warn(`${tests} are skipped because the browser cannot be started (${opened})`)
+  return { browser: opened as Browser, isMissing }
+}

@@ -5,6 +5,7 @@
  */
 import createClient from "openapi-fetch"
 import type { paths } from "../../dist/types/GatewayApi.d.ts"
+import { setClock } from "../state/Clock.ts"
 import { $session, closeSession } from "../state/Session.ts"
 import { NO_RESPONSE, Problem, problemOf } from "./Problem.ts"
 
@@ -40,6 +41,7 @@ const sendWithin =
         cache: "no-store",
         credentials: "omit"
       })
+      setClock(response.headers)
       endIfRefused(response, sent)
       return response
     } catch (error) {
@@ -61,9 +63,14 @@ interface Exchange<A> {
   readonly response: Response
 }
 
+/** Reports a response that was cut off, or that is not from the gateway, like no response. */
+const asNoResponse = (error: unknown): never => {
+  throw error instanceof Problem ? error : new Problem(0, NO_RESPONSE, "")
+}
+
 /** Returns the body of a successful response. Throws a {@link Problem} for any other response. */
 export const bodyOf = async <A>(exchange: Promise<Exchange<A>>): Promise<NonNullable<A>> => {
-  const { data, error, response } = await exchange
+  const { data, error, response } = await exchange.catch(asNoResponse)
   if (response.ok && data !== undefined && data !== null) return data
   throw problemOf(response, error)
 }
@@ -74,12 +81,10 @@ export const download = async (path: string, query: Readonly<Record<string, stri
   const sent = credential()
   const headers = { authorization: `Bearer ${sent ?? ""}` }
   // A file has no maximum length, so the download has no timeout.
-  const response = await fetch(`${path}?${parameters}`, { headers, cache: "no-store" }).catch(() => {
-    throw new Problem(0, NO_RESPONSE, "")
-  })
+  const response = await fetch(`${path}?${parameters}`, { headers, cache: "no-store" }).catch(asNoResponse)
   endIfRefused(response, sent)
   if (!response.ok) throw problemOf(response, await response.json().catch(() => undefined))
-  const url = URL.createObjectURL(await response.blob())
+  const url = URL.createObjectURL(await response.blob().catch(asNoResponse))
   const link = document.createElement("a")
   link.href = url
   link.download = path.slice(path.lastIndexOf("/") + 1)

@@ -3,6 +3,7 @@
  */
 import { countOf, instantOf, typedDollars, typedTime, usdMicroOf } from "../format/Amounts.ts"
 import type { Language } from "../i18n/Language.ts"
+import { nowMillis } from "../state/Clock.ts"
 
 export const spendMembers = ["spend_usd_micro_per_day", "spend_usd_micro_per_month", "spend_usd_micro_total"] as const
 
@@ -100,4 +101,4 @@ const chosenModels = (values: LimitValues): Array<string> =>
 
 /** True if the expiry has passed. */
 export const hasExpired = (limits: KeyLimits | null): boolean =>
-  limits !== null && limits.expires_at !== null && Date.parse(limits.expires_at) <= Date.now()
+  limits !== null && limits.expires_at !== null && Date.parse(limits.expires_at) <= nowMillis()

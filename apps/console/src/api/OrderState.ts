@@ -1,6 +1,7 @@
 /**
  * The state of an order, as the reseller sees it.
  */
+import { nowMillis } from "../state/Clock.ts"
 
 interface OrderFacts {
   readonly status: "pending" | "crediting" | "credited" | "expired" | "failed"
@@ -12,7 +13,7 @@ interface OrderFacts {
 
 /** True if the order is not paid in full and its deadline has not passed. */
 export const isPayable = ({ status, expires_at }: Pick<OrderFacts, "status" | "expires_at">): boolean =>
-  status === "pending" && Date.parse(expires_at) > Date.now()
+  status === "pending" && Date.parse(expires_at) > nowMillis()
 
 /**
  * True if less than the expected amount has arrived for an order that is not credited. Only orders by `crypto_bep20`

@@ -3,6 +3,7 @@
  * floating-point number could not contain every micro-USD of a large amount.
  */
 import { type Language, useLanguage } from "../i18n/Language.ts"
+import { nowMillis } from "../state/Clock.ts"
 
 const ZONE = "Asia/Jakarta"
 const LOCALES: { readonly [L in Language]: string } = { id: "id-ID", en: "en-US" }
@@ -92,7 +93,7 @@ const DAY_MILLIS = 24 * 3_600_000
 
 /** Returns the day of Jakarta `daysAgo` days before now, as `YYYY-MM-DD`. */
 export const jakartaDay = (daysAgo = 0): string =>
-  new Date(Date.now() + JAKARTA_OFFSET_MILLIS - daysAgo * DAY_MILLIS).toISOString().slice(0, 10)
+  new Date(nowMillis() + JAKARTA_OFFSET_MILLIS - daysAgo * DAY_MILLIS).toISOString().slice(0, 10)
 
 /** Returns all days from the first to the last, both included. */
 export const daysBetween = (from: string, to: string): ReadonlyArray<string> => {

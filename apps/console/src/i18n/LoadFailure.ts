@@ -1,9 +1,16 @@
 /**
- * The message of a page whose texts could not be loaded. It is in both languages, because no table of texts is loaded.
+ * The message of a page whose texts could not be loaded, or in a browser that allows this site to store no data. It is
+ * in both languages, because no table of texts is loaded.
  */
 const lines = [
-  ["id", "Konsol tidak dapat dimuat. Periksa koneksi Anda, lalu muat ulang halaman."],
-  ["en", "The console could not be loaded. Check your connection, then reload the page."]
+  [
+    "id",
+    "Konsol tidak dapat dimuat. Periksa koneksi Anda dan izinkan situs ini menyimpan data, lalu muat ulang halaman."
+  ],
+  [
+    "en",
+    "The console could not be loaded. Check your connection and allow this site to store data, then reload the page."
+  ]
 ] as const
 
 export const showLoadFailure = (root: HTMLElement): void => {

@@ -90,6 +90,12 @@ export const topUpPath = (id: string): string => getPagePath($router, "topUp", {
 /** Returns the path of an operator's page about one reseller, customer, key or order. */
 export const operatorPath = (page: OperatorItemPage, id: string): string => getPagePath($router, page, { id })
 
+/** Returns the path of a shown page with its query, such as `/console/mint?email=budi%40toko.example`. */
+export const addressOf = ({ path, search }: { readonly path: string; readonly search: Record<string, string> }) => {
+  const query = new URLSearchParams(search).toString()
+  return query === "" ? path : `${path}?${query}`
+}
+
 export const go = (path: string): void => {
   $router.open(path)
 }

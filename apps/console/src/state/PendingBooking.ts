@@ -3,7 +3,8 @@
  * operator discards it.
  *
  * The operation id is chosen before the first request (docs/reference/operator.md#o9). The booking is stored in
- * `sessionStorage`, one for each account, so a reload of the page during a booking does not lose the operation id.
+ * `sessionStorage`, one for each account and operator. Therefore neither a reload of the page nor the session of another operator in the
+ * same tab loses the operation id.
  */
 import { useState } from "preact/hooks"
 import { newOperationId } from "./OperationId.ts"
@@ -44,7 +45,7 @@ export interface Booking {
 
 /** Returns the pending booking of an account. `account` names the account, such as `quota <id of the reseller>`. */
 export const useBooking = (account: string): Booking => {
-  const key = `tollgate.booking ${account}`
+  const key = `tollgate.booking ${actorNow()} ${account}`
   const [pending, setPending] = useState(() => stored(key))
   const keep = (booking: PendingBooking): void => {
     sessionStorage.setItem(key, JSON.stringify(booking))

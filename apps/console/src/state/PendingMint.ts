@@ -1,9 +1,9 @@
 /**
- * Stores the mint that the reseller is making until its result is known or the reseller discards it.
+ * Stores the mint that a reseller is making until its result is known or the reseller discards it.
  *
  * The operation id is chosen once, before the first request. Every repeat sends the same id, so the gateway mints once
- * even if a response was lost (docs/reference/reseller.md#mint-4). The mint is stored in `sessionStorage`, so a reload
- * of the page during a mint does not lose its id.
+ * even if a response was lost (docs/reference/reseller.md#mint-4). The mint is stored in `sessionStorage`, one for each
+ * reseller. Therefore neither a reload of the page nor the session of another reseller in the same tab loses its id.
  */
 import { atom, computed } from "nanostores"
 import { newOperationId } from "./OperationId.ts"
@@ -19,25 +19,27 @@ export interface PendingMint {
   readonly isSent: boolean
 }
 
-const STORED_AS = "tollgate.mint"
+const storedAs = (resellerId: string): string => `tollgate.mint ${resellerId}`
 
-const $stored = atom(storedOperation<PendingMint>(STORED_AS))
+const stored = (): PendingMint | undefined => storedOperation(storedAs(sessionReseller()))
 
-/** The pending mint, if the reseller of the session prepared it. */
+const $stored = atom(stored())
+
+/** The pending mint of the reseller of the session. */
 export const $pendingMint = computed([$stored, $session], (mint) =>
   mint === undefined || mint.resellerId !== sessionReseller() ? undefined : mint
 )
 
 // The user deletes the stored mint by ending the session.
-$session.listen(() => $stored.set(storedOperation(STORED_AS)))
+$session.listen(() => $stored.set(stored()))
 
 const keep = (mint: PendingMint): void => {
-  sessionStorage.setItem(STORED_AS, JSON.stringify(mint))
+  sessionStorage.setItem(storedAs(mint.resellerId), JSON.stringify(mint))
   $stored.set(mint)
 }
 
 export const prepareMint = (email: string, tierId: string): void =>
-  keep({ resellerId: sessionReseller() ?? "", operationId: newOperationId(), email, tierId, isSent: false })
+  keep({ resellerId: sessionReseller(), operationId: newOperationId(), email, tierId, isSent: false })
 
 const isStored = (operationId: string): boolean => $stored.get()?.operationId === operationId
 
@@ -49,6 +51,6 @@ export const markSent = (mint: PendingMint, isSent: boolean): void => {
 /** Deletes the mint with this operation id, unless a later mint has replaced it. */
 export const forgetMint = (operationId: string): void => {
   if (!isStored(operationId)) return
-  sessionStorage.removeItem(STORED_AS)
+  sessionStorage.removeItem(storedAs(sessionReseller()))
   $stored.set(undefined)
 }

@@ -1,5 +1,5 @@
 /**
- * Stores the top-up that the reseller is creating until its result is known or the reseller sends a different request.
+ * Stores the top-up that a reseller is creating until its result is known or the reseller sends a different request.
  *
  * The operation id is chosen before the first request, and every repeat of the same order sends the same id. The top-up
  * is stored in `sessionStorage`, so a reload of the page after a lost response does not lose the operation id.
@@ -19,28 +19,33 @@ export interface PendingTopUp {
   readonly request: TopUpRequest
 }
 
-const STORED_AS = "tollgate.topup"
+const storedAs = (resellerId: string): string => `tollgate.topup ${resellerId}`
 
-/** Returns the top-up whose result is unknown, if the reseller of the session requested it. */
-export const pendingTopUp = (): PendingTopUp | undefined => {
-  const stored = storedOperation<PendingTopUp>(STORED_AS)
-  return stored?.resellerId === sessionReseller() ? stored : undefined
+/** Returns the top-up whose result is unknown, if the reseller of the session requested one. */
+export const pendingTopUp = (): PendingTopUp | undefined => storedOperation(storedAs(sessionReseller()))
+
+interface PreparedTopUp {
+  readonly topUp: PendingTopUp
+  /** True if an earlier request may have created the order. */
+  readonly isRepeat: boolean
 }
 
 /**
- * Returns the operation id for this request: the id of the pending top-up if the request is the same, otherwise a new
- * id.
+ * Stores a top-up with this request. `unknown` is the top-up whose result the page shows as unknown. If `unknown` or the
+ * stored top-up has the same request, its operation id is used again. The stored top-up can be missing although the
+ * page shows it, because the response to its first request has arrived after the page was left and opened again.
  */
-export const prepareTopUp = (request: TopUpRequest): string => {
-  const pending = pendingTopUp()
-  if (pending !== undefined && JSON.stringify(pending.request) === JSON.stringify(request)) return pending.operationId
-  const operationId = newOperationId()
-  const topUp: PendingTopUp = { resellerId: sessionReseller() ?? "", operationId, request }
-  sessionStorage.setItem(STORED_AS, JSON.stringify(topUp))
-  return operationId
+export const prepareTopUp = (request: TopUpRequest, unknown: PendingTopUp | undefined): PreparedTopUp => {
+  const isSame = (earlier: PendingTopUp | undefined) =>
+    earlier !== undefined && JSON.stringify(earlier.request) === JSON.stringify(request)
+  const earlier = [unknown, pendingTopUp()].find(isSame)
+  const topUp = earlier ?? { resellerId: sessionReseller(), operationId: newOperationId(), request }
+  sessionStorage.setItem(storedAs(topUp.resellerId), JSON.stringify(topUp))
+  return { topUp, isRepeat: earlier !== undefined }
 }
 
-/** Deletes the pending top-up, unless a later request has replaced it. */
-export const forgetTopUp = (operationId: string): void => {
-  if (pendingTopUp()?.operationId === operationId) sessionStorage.removeItem(STORED_AS)
+/** Deletes a stored top-up, unless a later request has replaced it. */
+export const forgetTopUp = ({ resellerId, operationId }: PendingTopUp): void => {
+  const name = storedAs(resellerId)
+  if (storedOperation<PendingTopUp>(name)?.operationId === operationId) sessionStorage.removeItem(name)
 }

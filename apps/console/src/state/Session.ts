@@ -12,8 +12,14 @@ export interface Reseller {
   readonly name: string
 }
 
+export interface ResellerSession {
+  readonly kind: "reseller"
+  readonly token: string
+  readonly reseller: Reseller
+}
+
 export type Session =
-  | { readonly kind: "reseller"; readonly token: string; readonly reseller: Reseller }
+  | ResellerSession
   | { readonly kind: "customer"; readonly key: string }
   | { readonly kind: "operator"; readonly token: string; readonly actor: string }
 
@@ -30,15 +36,19 @@ const stored = (): Session | undefined => {
 export const $session = atom<Session | undefined>(stored())
 
 /**
- * The reason why the last session ended; undefined if the user ended it or there was none. The link of an operator ends
- * an earlier session with the reason `expired`, too.
+ * The kind of the last session if it expired; undefined if the user ended it or there was none. The link of an operator
+ * ends an earlier session with the reason `expired`, too.
  */
-export const $sessionEnd = atom<"expired" | undefined>(undefined)
+export const $sessionEnd = atom<Session["kind"] | undefined>(undefined)
 
 /** True after the user has ended the session, until the console shows a page that needs no session. */
 export const $hasLeft = atom(false)
 
+/** The session of this tab, even after it has expired; undefined after the user has ended it. */
+let latest = $session.get()
+
 export const openSession = (session: Session): void => {
+  latest = session
   sessionStorage.setItem(STORED_AS, JSON.stringify(session))
   $sessionEnd.set(undefined)
   $waiting.set(undefined)
@@ -50,9 +60,25 @@ export const openSession = (session: Session): void => {
  * has stored in `sessionStorage`. With a `reason`, does not report the end of a session if there is none.
  */
 export const closeSession = (reason?: "expired"): void => {
-  if (reason === undefined) sessionStorage.clear()
-  else sessionStorage.removeItem(STORED_AS)
-  if (reason === undefined || $session.get() !== undefined) $sessionEnd.set(reason)
+  const ended = $session.get()
+  if (reason === undefined) {
+    latest = undefined
+    sessionStorage.clear()
+    $sessionEnd.set(undefined)
+  } else {
+    sessionStorage.removeItem(STORED_AS)
+    if (ended !== undefined) $sessionEnd.set(ended.kind)
+  }
   $hasLeft.set(reason === undefined)
   $session.set(undefined)
+}
+
+/** Stores a new credential of a session, unless the user has ended this session or opened another one meanwhile. */
+export const renewSession = (session: Session, renewed: Session): void => {
+  if (latest === session) openSession(renewed)
+}
+
+/** Ends a session for the user, unless the user has ended it already or opened another one meanwhile. */
+export const endSession = (session: Session): void => {
+  if (latest === session) closeSession()
 }

@@ -3,10 +3,10 @@
  */
 import { $session } from "./Session.ts"
 
-/** Returns the id of the reseller whose session this tab has. */
-export const sessionReseller = (): string | undefined => {
+/** Returns the id of the reseller whose session this tab has; empty if it has no session of a reseller. */
+export const sessionReseller = (): string => {
   const session = $session.get()
-  return session?.kind === "reseller" ? session.reseller.id : undefined
+  return session?.kind === "reseller" ? session.reseller.id : ""
 }
 
 /** Reads an operation from `sessionStorage`, which a reload of the page does not empty. */

@@ -27,11 +27,19 @@ interface FieldProps {
   readonly onInput?: (value: string) => void
 }
 
+/**
+ * The attributes of a field for an email. The gateway accepts emails with letters of all scripts. With the type `email`,
+ * browsers refuse some of them and change others: Chromium replaces `@tokó.example` by `@xn--tok-ina.example`, which
+ * the gateway stores as another email.
+ */
+const EMAIL = { type: "text", inputMode: "email", autocapitalize: "none", spellcheck: false } as const
+
 export const Field = ({ label, hint, error, type = "text", onInput, ...input }: FieldProps) => {
   const id = useId()
   const described = [hint === undefined ? "" : `${id}-hint`, error === undefined ? "" : `${id}-error`].join(" ").trim()
   // The types of JSX allow each attribute only for some literal types of inputs, so they cannot check a variable type.
-  const attributes: object = { ...input, type, ...(described === "" ? {} : { "aria-describedby": described }) }
+  const kind = type === "email" ? EMAIL : { type }
+  const attributes: object = { ...input, ...kind, ...(described === "" ? {} : { "aria-describedby": described }) }
   return (
     <div class="field">
       <label for={id}>{label}</label>

@@ -3,6 +3,7 @@
  * be loaded from another host.
  */
 import { useEffect, useState } from "preact/hooks"
+import { LoadProblem } from "./Notices.tsx"
 
 interface QrProps {
   readonly text: string
@@ -26,16 +27,21 @@ const outlineOf = (rows: ReadonlyArray<ReadonlyArray<boolean>>): string =>
 
 export const Qr = ({ text, label }: QrProps) => {
   const [drawn, setDrawn] = useState<{ readonly size: number; readonly outline: string }>()
+  const [failed, setFailed] = useState(false)
   useEffect(() => {
     let isCurrent = true
-    import("uqr").then(({ encode }) => {
-      const { data, size } = encode(text, { ecc: "M", border: BORDER })
-      if (isCurrent) setDrawn({ size, outline: outlineOf(data) })
-    })
+    import("uqr").then(
+      ({ encode }) => {
+        const { data, size } = encode(text, { ecc: "M", border: BORDER })
+        if (isCurrent) setDrawn({ size, outline: outlineOf(data) })
+      },
+      () => setFailed(true)
+    )
     return () => {
       isCurrent = false
     }
   }, [text])
+  if (failed) return <LoadProblem />
   return (
     <svg class="qr" role="img" aria-label={label} viewBox={`0 0 ${drawn?.size ?? 1} ${drawn?.size ?? 1}`}>
       <rect width="100%" height="100%" fill="#fff" />

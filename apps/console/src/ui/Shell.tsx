@@ -10,7 +10,7 @@ import { type Action, useAction } from "../api/Loaded.ts"
 import { Problem } from "../api/Problem.ts"
 import { $languageFailed, type Language, setLanguage, useLanguage, useTexts } from "../i18n/Language.ts"
 import { $router, type PageName, pathOf } from "../routes/Routes.ts"
-import { $session, closeSession, type Session } from "../state/Session.ts"
+import { $session, endSession, type Session } from "../state/Session.ts"
 import { $theme, setTheme, type Theme, themes } from "../state/Theme.ts"
 import { Icon, type IconName, Mark } from "./Icons.tsx"
 import { LoadProblem, Notice } from "./Notices.tsx"
@@ -103,14 +103,14 @@ const Footer = () => {
  * Deletes the credential. For an operator, first asks the gateway to end the session, so that its token is refused. If
  * the gateway does not confirm this, the credential stays, so that the operator can try again.
  */
-const leave = async ({ kind }: Session): Promise<void> => {
-  if (kind === "operator") {
+const leave = async (session: Session): Promise<void> => {
+  if (session.kind === "operator") {
     await bodyOf(api.DELETE("/api/operator/session")).catch((error: unknown) => {
       // A refused token belongs to a session that has ended already.
       if (!(error instanceof Problem && error.status === 401)) throw error
     })
   }
-  closeSession()
+  endSession(session)
 }
 
 interface AccountLinkProps {

@@ -6,6 +6,7 @@ import type uPlot from "uplot"
 import "@tollgate/adapters-http/assets/rankings/browser-language.js"
 import { daysBetween, type Format, useFormat } from "../format/Format.ts"
 import { useTexts } from "../i18n/Language.ts"
+import { LoadProblem } from "./Notices.tsx"
 
 export interface DailyUsage {
   readonly from: string
@@ -108,16 +109,20 @@ export const UsageChart = ({ usage }: { readonly usage: DailyUsage }) => {
   const texts = useTexts()
   const format = useFormat()
   const frame = useRef<HTMLDivElement>(null)
+  const [failed, setFailed] = useState(false)
   const theme = useThemeChange()
   useEffect(() => {
     const element = frame.current
     if (element === null) return
     let plot: uPlot | undefined
     let isCurrent = true
-    draw(element, usage, format).then((drawn) => {
-      if (isCurrent) plot = drawn
-      else drawn.destroy()
-    })
+    draw(element, usage, format).then(
+      (drawn) => {
+        if (isCurrent) plot = drawn
+        else drawn.destroy()
+      },
+      () => setFailed(true)
+    )
     const resized = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height: HEIGHT }))
     resized.observe(element)
     return () => {
@@ -128,7 +133,7 @@ export const UsageChart = ({ usage }: { readonly usage: DailyUsage }) => {
   }, [usage, format, theme])
   return (
     <>
-      <div class="chart" ref={frame} aria-hidden="true" />
+      {failed ? <LoadProblem /> : <div class="chart" ref={frame} aria-hidden="true" />}
       <details class="figures">
         <summary>{texts.usage.asTable}</summary>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be focusable */}

@@ -33,7 +33,7 @@ export const topUpTexts = {
     amountRefused: "The payment provider does not accept this amount. Enter another amount.",
     amountRange: (min: string, max: string) => `Enter an amount from ${min} to ${max}.`,
     tooManyUnpaid: (minutes: number) =>
-      `You have too many unpaid orders. Pay one of them, or wait until one expires (${minutes} min).`,
+      `You have too many unpaid orders. Pay one of them, or try again in ${minutes} min.`,
     fee: "Fee",
     toPay: "To pay",
     quota: "Quota",

@@ -35,7 +35,7 @@ export const topUpTexts: typeof english = {
     amountRefused: "Penyedia pembayaran tidak menerima jumlah ini. Isi jumlah lain.",
     amountRange: (min, max) => `Isi jumlah dari ${min} sampai ${max}.`,
     tooManyUnpaid: (minutes) =>
-      `Pesanan Anda yang belum dibayar terlalu banyak. Bayar salah satunya, atau tunggu sampai ada yang kedaluwarsa (${minutes} menit).`,
+      `Pesanan Anda yang belum dibayar terlalu banyak. Bayar salah satunya, atau coba lagi dalam ${minutes} menit.`,
     fee: "Biaya",
     toPay: "Total bayar",
     quota: "Kuota",

@@ -19,14 +19,14 @@ const KEY = /^[\x21-\x7e]+$/
 export const EnterKey = () => {
   const { access } = useTexts()
   const ended = useStore($sessionEnd)
-  const enter = useAction(async ({ key = "" }: Readonly<Record<string, string>>) => {
+  const enter = useAction(async ({ key = "" }: Readonly<Record<string, string>>, isCurrent) => {
     const shown = KEY.test(key) ? key : "malformed"
     await bodyOf(api.GET("/v1/balance", { headers: { authorization: `Bearer ${shown}` } }))
-    openSession({ kind: "customer", key })
+    if (isCurrent()) openSession({ kind: "customer", key })
   })
   return (
     <Page title={access.enterKey} intro={access.enterKeyIntro} narrow>
-      {ended !== undefined && enter.problem === undefined && (
+      {ended === "customer" && enter.problem === undefined && (
         <Notice kind="info" title={access.sessionEnded}>
           {access.keyEndedText}
         </Notice>

@@ -15,20 +15,21 @@ import { Field, Form, Submit } from "../../ui/Forms.tsx"
 import { Notice, ProblemNotice } from "../../ui/Notices.tsx"
 import { Page } from "../../ui/Page.tsx"
 
-/** Opens a session, or throws the refusal. */
-export const logIn = async (credentials: Credentials): Promise<void> => {
+/** Opens a session if the page is still shown, or throws the refusal. */
+export const logIn = async (credentials: Credentials, isCurrent: () => boolean): Promise<void> => {
   const { token, reseller } = await bodyOf(api.POST("/api/reseller/auth/login", { body: { ...credentials } }))
+  if (!isCurrent()) return
   openSession({ kind: "reseller", token, reseller: { id: reseller.id, email: reseller.email, name: reseller.name } })
 }
 
 export const LogIn = () => {
   const { access } = useTexts()
   const ended = useStore($sessionEnd)
-  const action = useAction(async ({ email = "", password = "" }: Readonly<Record<string, string>>) => {
+  const action = useAction(async ({ email = "", password = "" }: Readonly<Record<string, string>>, isCurrent) => {
     try {
-      await logIn({ email, password })
+      await logIn({ email, password }, isCurrent)
     } catch (error) {
-      if (!(error instanceof Problem) || inactiveStatusOf(error) !== "pending") throw error
+      if (!isCurrent() || !(error instanceof Problem) || inactiveStatusOf(error) !== "pending") throw error
       $waiting.set({ email, password })
       go(pathOf("waiting"))
     }
@@ -36,7 +37,7 @@ export const LogIn = () => {
   const status = inactiveStatusOf(action.problem)
   return (
     <Page title={access.logIn} narrow>
-      {ended !== undefined && action.problem === undefined && (
+      {ended === "reseller" && action.problem === undefined && (
         <Notice kind="info" title={access.sessionEnded}>
           {access.sessionEndedText}
         </Notice>

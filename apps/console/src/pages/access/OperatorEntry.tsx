@@ -20,16 +20,18 @@ const COMMAND = "npm run -s tollgate -- console"
 
 export const OperatorEntry = () => {
   const { operator } = useTexts()
-  const enter = useAction(async (code: string) => {
+  const enter = useAction(async (code: string, isCurrent) => {
     closeSession("expired")
     const { token, session } = await bodyOf(api.POST("/api/operator/session", { body: { code } }))
-    openSession({ kind: "operator", token, actor: session.actor })
+    if (isCurrent()) openSession({ kind: "operator", token, actor: session.actor })
   })
   useEffect(() => {
     const redeem = () => {
       if (!hasCode()) return
       const code = location.hash.slice(PREFIX.length)
       history.replaceState(null, "", location.pathname)
+      // If the code of an earlier link is still being redeemed, its session is not opened.
+      enter.forget()
       enter.run(code)
     }
     redeem()

@@ -13,12 +13,15 @@ import { Page } from "../../ui/Page.tsx"
 /** Removes the separators of a WhatsApp number. A number that begins with 08 gets the country code of Indonesia. */
 const digitsOf = (number: string): string => number.replace(/[\s()+.-]/g, "").replace(/^0(?=8)/, "62")
 
-/** The fields of the form. `member` is the member of the request body that a field sets. */
+/**
+ * The fields of the form. The password has no `maxLength`, with which a browser would cut off the end of a pasted
+ * password. `member` is the member of the request body that a field sets.
+ */
 const fields = [
   { name: "name", member: "name", autocomplete: "organization", maxLength: 200 },
   { name: "email", member: "email", type: "email", autocomplete: "email" },
   { name: "number", member: "wa_number", type: "tel", autocomplete: "tel" },
-  { name: "password", member: "password", type: "password", autocomplete: "new-password", minLength: 8, maxLength: 128 }
+  { name: "password", member: "password", type: "password", autocomplete: "new-password", minLength: 8 }
 ] as const
 
 /** Texts of some fields. */
@@ -26,11 +29,12 @@ type Texts = { readonly [N in (typeof fields)[number]["name"]]?: string }
 
 export const SignUp = () => {
   const { access } = useTexts()
-  const signUp = useAction(async (values: Readonly<Record<string, string>>) => {
+  const signUp = useAction(async (values: Readonly<Record<string, string>>, isCurrent) => {
     const { name = "", email = "", number = "", password = "" } = values
     await bodyOf(
       api.POST("/api/reseller/auth/signup", { body: { name, email, password, wa_number: digitsOf(number) } })
     )
+    if (!isCurrent()) return
     $waiting.set({ email, password })
     go(pathOf("waiting"))
   })

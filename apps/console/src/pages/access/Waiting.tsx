@@ -18,16 +18,16 @@ export const Waiting = () => {
   const { access } = useTexts()
   const waiting = useStore($waiting)
   const [isStillWaiting, setStillWaiting] = useState(false)
-  const ask = useAction(async () => {
+  const ask = useAction(async (_: undefined, isCurrent) => {
     if (waiting === undefined) {
       go(pathOf("logIn"))
       return
     }
     try {
-      await logIn(waiting)
+      await logIn(waiting, isCurrent)
     } catch (error) {
       const status = error instanceof Problem ? inactiveStatusOf(error) : undefined
-      if (status === undefined) throw error
+      if (status === undefined || !isCurrent()) throw error
       if (status === "pending") setStillWaiting(true)
       else {
         $waiting.set(undefined)
@@ -53,7 +53,7 @@ export const Waiting = () => {
         {isStillWaiting && !ask.running && <Notice kind="info">{access.stillWaiting}</Notice>}
         <ProblemNotice problem={ask.problem} />
         <p class="actions">
-          <button type="button" class="button primary" aria-disabled={ask.running} onClick={() => ask.run()}>
+          <button type="button" class="button primary" aria-disabled={ask.running} onClick={() => ask.run(undefined)}>
             {waiting === undefined ? access.logIn : access.askAgain}
           </button>
         </p>

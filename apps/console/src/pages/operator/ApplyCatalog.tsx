@@ -17,9 +17,6 @@ import { Card } from "../../ui/Page.tsx"
 import { useDecision } from "./Decision.tsx"
 import { OperatorProblem } from "./Problems.tsx"
 
-/** The generated types describe a catalog file as an object without known members. The gateway checks the members. */
-type CatalogFile = Record<string, never>
-
 const MAX_BYTES = 4 * 1024 * 1024
 
 const CatalogProblem = ({ problem }: { readonly problem: Problem | undefined }) => {
@@ -81,21 +78,33 @@ const Changes = ({ change }: { readonly change: CatalogChange }) => {
   )
 }
 
-const parsed = (text: string): CatalogFile | undefined => {
+const isJson = (text: string): boolean => {
   try {
-    return JSON.parse(text)
+    JSON.parse(text)
+    return true
   } catch {
-    return undefined
+    return false
   }
 }
 
 interface Previewed {
-  readonly catalog: CatalogFile
+  /** The text of the catalog file. */
+  readonly text: string
   readonly change: CatalogChange
 }
 
-const readChange = (catalog: CatalogFile): Promise<CatalogChange> =>
-  bodyOf(api.POST("/api/operator/catalog/preview", { body: { catalog } }))
+/**
+ * Returns a request body with the unchanged text of a catalog file, which is valid JSON. The gateway can then find a
+ * member that occurs twice. The body begins in the first line of the file, so that the lines in an error are the lines
+ * of the file.
+ */
+const requestWith = (text: string, reason?: string) => ({
+  body: { catalog: {} },
+  bodySerializer: () => `{"catalog":${text}${reason === undefined ? "" : `,"reason":${JSON.stringify(reason)}`}}`
+})
+
+const readChange = (text: string): Promise<CatalogChange> =>
+  bodyOf(api.POST("/api/operator/catalog/preview", requestWith(text)))
 
 /** Refuses to apply a file, because the stored catalog has changed after its changes were shown. */
 class ChangedMeanwhile extends Problem {
@@ -139,13 +148,12 @@ export const ApplyCatalog = ({ onChanged }: { readonly onChanged: () => void }) 
     const text = await file.text().catch(() => undefined)
     if (!isCurrent()) return
     if (text === undefined) return setIssue(texts.unreadable)
-    const catalog = parsed(text)
-    if (catalog === undefined) return setIssue(texts.notJson)
-    const change = await readChange(catalog)
+    if (!isJson(text)) return setIssue(texts.notJson)
+    const change = await readChange(text)
     // The operator may have chosen another file meanwhile.
-    if (isCurrent()) setPreviewed({ catalog, change })
+    if (isCurrent()) setPreviewed({ text, change })
   })
-  const apply = ({ catalog, change }: Previewed) => {
+  const apply = ({ text, change }: Previewed) => {
     setOutdated(false)
     ask({
       title: texts.applyQuestion,
@@ -164,14 +172,13 @@ export const ApplyCatalog = ({ onChanged }: { readonly onChanged: () => void }) 
       confirm: texts.apply,
       reason: "optional",
       send: async (reason) => {
-        const now = await readChange(catalog)
+        const now = await readChange(text)
         if (JSON.stringify(now) !== JSON.stringify(change)) throw new ChangedMeanwhile(now)
-        const body = reason === undefined ? { catalog } : { catalog, reason }
-        setVersion((await bodyOf(api.POST("/api/operator/catalog/apply", { body }))).version)
+        setVersion((await bodyOf(api.POST("/api/operator/catalog/apply", requestWith(text, reason)))).version)
       },
       showsProblem: (problem) => {
         if (!(problem instanceof ChangedMeanwhile)) return false
-        setPreviewed({ catalog, change: problem.change })
+        setPreviewed({ text, change: problem.change })
         setOutdated(true)
         onChanged()
         return true

@@ -19,6 +19,7 @@ import { Facts } from "../../ui/Facts.tsx"
 import { Field, Form, Select, Submit } from "../../ui/Forms.tsx"
 import { Notice } from "../../ui/Notices.tsx"
 import { Card } from "../../ui/Page.tsx"
+import { Steps } from "../../ui/Steps.tsx"
 import { MAX_REASON_LENGTH } from "./Decision.tsx"
 import { OperatorProblem } from "./Problems.tsx"
 
@@ -143,12 +144,13 @@ export const BookingForm = (props: BookingFormProps) => {
   const format = useFormat()
   const booking = useBooking(account)
   const [booked, setBooked] = useState<Booked>()
-  const send = useAction(async (pending: PendingBooking) => {
+  const send = useAction(async (pending: PendingBooking, isCurrent) => {
     booking.markSent(true)
     const { operationId, amountUsdMicro, reason } = pending
     const request = { operation_id: operationId, amount_usd_micro: amountUsdMicro, reason }
     const result = await book(request).catch((error: unknown) => {
-      booking.markSent(mayBeExecuted(error, pending.isSent))
+      // If the operator has left this page, another request with the same id can have been sent.
+      booking.markSent(mayBeExecuted(error, pending.isSent || !isCurrent()))
       throw error
     })
     booking.forget()
@@ -185,5 +187,9 @@ export const BookingForm = (props: BookingFormProps) => {
       />
     )
   }
-  return <Card title={title}>{content()}</Card>
+  return (
+    <Card title={title}>
+      <Steps step={booked === undefined ? (booking.pending?.operationId ?? "amount") : "booked"}>{content()}</Steps>
+    </Card>
+  )
 }

@@ -9,6 +9,7 @@ import { jakartaDay } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { useOperatorTexts } from "../../i18n/OperatorTexts.ts"
 import { type PageProps, pathOf } from "../../routes/Routes.ts"
+import { nowMillis } from "../../state/Clock.ts"
 import { Balances } from "../../ui/Balances.tsx"
 import { DailyUsageCard } from "../../ui/DailyUsageCard.tsx"
 import { Card, Page } from "../../ui/Page.tsx"
@@ -74,7 +75,7 @@ export const Customer = ({ id }: PageProps) => {
   const customer = useLoaded(
     async (signal) => {
       const shown = await bodyOf(api.GET("/api/operator/customers/{customer}", { params: { path }, signal }))
-      return { ...shown, as_of: new Date().toISOString() }
+      return { ...shown, as_of: new Date(nowMillis()).toISOString() }
     },
     [id, round]
   )

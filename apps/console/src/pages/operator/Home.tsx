@@ -10,6 +10,7 @@ import { useFormat } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import { useOperatorTexts } from "../../i18n/OperatorTexts.ts"
 import { operatorPath, pathOf } from "../../routes/Routes.ts"
+import { nowMillis } from "../../state/Clock.ts"
 import { Loading, ProblemNotice } from "../../ui/Notices.tsx"
 import { Card, Page } from "../../ui/Page.tsx"
 import { useDecision } from "./Decision.tsx"
@@ -74,7 +75,7 @@ const StateRow = ({ path, text, hint, isFine }: StateRowProps) => (
 const readState = async (signal: AbortSignal) => {
   const [{ providers }, holds, { audit }] = await Promise.all([
     bodyOf(api.GET("/api/operator/providers", { signal })),
-    countHolds((page) => bodyOf(api.GET("/api/operator/holds", { params: { query: page }, signal })), Date.now()),
+    countHolds((page) => bodyOf(api.GET("/api/operator/holds", { params: { query: page }, signal })), nowMillis()),
     bodyOf(api.GET("/api/operator/audit", { signal }))
   ])
   return { failing: providers.filter(({ breaker }) => breaker !== "closed"), ...holds, audit }

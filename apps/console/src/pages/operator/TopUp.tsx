@@ -72,18 +72,21 @@ export const TopUp = ({ id }: PageProps) => {
   const { shell, topUps: shared } = useTexts()
   const { topUps: texts } = useOperatorTexts()
   const format = useFormat()
-  const [fresh, setFresh] = useState<{ readonly refreshed: boolean; readonly topup: OperatorTopUp }>()
+  const [fresh, setFresh] = useState<OperatorTopUp>()
+  const [wasRead, setRead] = useState<boolean>()
   const path = { order: id }
   const order = useLoaded(
     (signal) => bodyOf(api.GET("/api/operator/topups/{order}", { params: { path }, signal })),
     [id]
   )
   const refresh = useAction(async () => {
-    setFresh(undefined)
-    setFresh(await bodyOf(api.POST("/api/operator/topups/{order}/refresh", { params: { path } })))
+    setRead(undefined)
+    const { refreshed, topup } = await bodyOf(api.POST("/api/operator/topups/{order}/refresh", { params: { path } }))
+    setFresh(topup)
+    setRead(refreshed)
   })
   const back = { path: pathOf("operatorTopUps"), text: shell.pages.operatorTopUps }
-  const data = fresh?.topup ?? order.data
+  const data = fresh ?? order.data
   if (data === undefined) return <LoadingPage title={shared.one} back={back} loaded={order} />
   return (
     <Page title={shared.oneOf(format.usd(data.quota_usd_micro))} back={back}>
@@ -91,10 +94,8 @@ export const TopUp = ({ id }: PageProps) => {
       <Card title={texts.refresh}>
         <Form onSubmit={() => refresh.run()}>
           <p class="muted">{texts.refreshText}</p>
-          {fresh !== undefined && (
-            <Notice kind={fresh.refreshed ? "good" : "warn"}>
-              {fresh.refreshed ? texts.refreshDone : texts.refreshFailed}
-            </Notice>
+          {wasRead !== undefined && (
+            <Notice kind={wasRead ? "good" : "warn"}>{wasRead ? texts.refreshDone : texts.refreshFailed}</Notice>
           )}
           <OperatorProblem problem={refresh.problem} />
           <Submit running={refresh.running}>{texts.refresh}</Submit>

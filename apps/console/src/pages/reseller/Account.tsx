@@ -6,13 +6,17 @@ import { useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"
 import { useAction } from "../../api/Loaded.ts"
 import { useTexts } from "../../i18n/Language.ts"
-import { $session, closeSession, openSession } from "../../state/Session.ts"
+import { $session, closeSession, endSession, type ResellerSession, renewSession } from "../../state/Session.ts"
 import { Download } from "../../ui/Download.tsx"
 import { Field, Form, Submit } from "../../ui/Forms.tsx"
 import { Notice, ProblemNotice } from "../../ui/Notices.tsx"
 import { Card, Page } from "../../ui/Page.tsx"
 
-const ChangePassword = () => {
+interface PartProps {
+  readonly session: ResellerSession
+}
+
+const ChangePassword = ({ session }: PartProps) => {
   const { account, access } = useTexts()
   const [done, setDone] = useState(false)
   const [round, setRound] = useState(0)
@@ -20,7 +24,8 @@ const ChangePassword = () => {
     setDone(false)
     const body = { current_password: password, new_password: newPassword }
     const { token, reseller } = await bodyOf(api.POST("/api/reseller/auth/password", { body }))
-    openSession({ kind: "reseller", token, reseller: { id: reseller.id, email: reseller.email, name: reseller.name } })
+    const { id, email, name } = reseller
+    renewSession(session, { kind: "reseller", token, reseller: { id, email, name } })
     setDone(true)
     setRound((count) => count + 1)
   })
@@ -48,7 +53,6 @@ const ChangePassword = () => {
           autocomplete="new-password"
           required
           minLength={8}
-          maxLength={128}
           error={issue("new_password") ? access.passwordHint : undefined}
         />
         {change.problem?.code !== "validation_error" && <ProblemNotice problem={change.problem} />}
@@ -59,11 +63,11 @@ const ChangePassword = () => {
   )
 }
 
-const LogOut = () => {
+const LogOut = ({ session }: PartProps) => {
   const { account } = useTexts()
   const everywhere = useAction(async () => {
     await bodyOf(api.POST("/api/reseller/auth/logout"))
-    closeSession()
+    endSession(session)
   })
   return (
     <Card title={account.leave}>
@@ -113,8 +117,8 @@ export const Account = () => {
           </Card>
         </div>
         <div class="stack">
-          <ChangePassword />
-          <LogOut />
+          <ChangePassword session={session} />
+          <LogOut session={session} />
         </div>
       </div>
     </Page>

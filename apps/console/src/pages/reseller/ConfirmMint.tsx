@@ -57,7 +57,8 @@ export const ConfirmMint = ({ mint, tier, quota, onTierChanged, onDone }: Confir
     markSent(mint, true)
     const body = { operation_id: mint.operationId, customer_email: mint.email, plan_tier_id: mint.tierId }
     const result = await bodyOf(api.POST("/api/reseller/mint", { body })).catch((error: unknown) => {
-      markSent(mint, mayBeExecuted(error, mint.isSent))
+      // If the reseller has left this page, another request with the same id can have been sent.
+      markSent(mint, mayBeExecuted(error, mint.isSent || !isCurrent()))
       throw error
     })
     forgetMint(mint.operationId)

@@ -5,7 +5,7 @@
 import { useState } from "preact/hooks"
 import { api, bodyOf } from "../../api/Client.ts"
 import { hasExpired, type LimitValues } from "../../api/KeyLimits.ts"
-import { useAction, useLoaded } from "../../api/Loaded.ts"
+import { asProblem, useAction, useLoaded } from "../../api/Loaded.ts"
 import { type ListedKey, readSoldModels } from "../../api/Reseller.ts"
 import { useFormat } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
@@ -19,6 +19,7 @@ import { Notice, ProblemNotice } from "../../ui/Notices.tsx"
 import { Card } from "../../ui/Page.tsx"
 import { usePages } from "../../ui/Pages.tsx"
 import { RowList } from "../../ui/RowList.tsx"
+import { Steps } from "../../ui/Steps.tsx"
 import { ChangeLimits } from "./ChangeLimits.tsx"
 
 interface CreateProps {
@@ -27,6 +28,7 @@ interface CreateProps {
   readonly planned: ReadonlyArray<string>
   /** The models that the reseller can sell. */
   readonly sold: ReadonlyArray<string>
+  /** Called when the list can contain a new key. */
   readonly onCreated: () => void
 }
 
@@ -34,6 +36,30 @@ interface CreatedKey {
   readonly secret: string
   /** The models to choose from in the settings of programs. */
   readonly models: ReadonlyArray<string>
+}
+
+interface SecretProps {
+  readonly created: CreatedKey
+  readonly onStored: () => void
+}
+
+const Secret = ({ created, onStored }: SecretProps) => {
+  const { keys } = useTexts()
+  return (
+    <div class="stack">
+      <Notice kind="good" title={keys.created}>
+        {keys.createdText}
+      </Notice>
+      <Copy text={created.secret} label={keys.secret} />
+      <h3>{keys.settings}</h3>
+      <ClientSettings models={created.models} apiKey={created.secret} />
+      <p>
+        <button type="button" class="button" onClick={onStored}>
+          {keys.stored}
+        </button>
+      </p>
+    </div>
+  )
 }
 
 const CreateKey = ({ id, planned, sold, onCreated }: CreateProps) => {
@@ -45,28 +71,14 @@ const CreateKey = ({ id, planned, sold, onCreated }: CreateProps) => {
     if (limits === undefined) return
     const params = { path: { userID: id } }
     const body = { name: values.name ?? "", ...(Object.keys(limits).length > 0 ? { limits } : {}) }
-    const key = await bodyOf(api.POST("/api/reseller/customers/{userID}/keys", { params, body }))
+    const key = await bodyOf(api.POST("/api/reseller/customers/{userID}/keys", { params, body })).catch((error) => {
+      if (asProblem(error).isUnknown) onCreated()
+      throw error
+    })
     setCreated({ secret: key.secret, models: key.limits?.models ?? (planned.length > 0 ? planned : sold) })
     onCreated()
   })
-  if (created !== undefined) {
-    return (
-      <div class="stack">
-        <Notice kind="good" title={keys.created}>
-          {keys.createdText}
-        </Notice>
-        <Copy text={created.secret} label={keys.secret} />
-        <h3>{keys.settings}</h3>
-        <ClientSettings models={created.models} apiKey={created.secret} />
-        <p>
-          <button type="button" class="button" onClick={() => setCreated(undefined)}>
-            {keys.stored}
-          </button>
-        </p>
-      </div>
-    )
-  }
-  return (
+  const form = (
     <Form onSubmit={create.run}>
       <Field label={keys.name} hint={keys.nameHint} name="name" autocomplete="off" required maxLength={200} />
       <details class="more-fields">
@@ -88,6 +100,11 @@ const CreateKey = ({ id, planned, sold, onCreated }: CreateProps) => {
       )}
       <Submit running={create.running}>{keys.create}</Submit>
     </Form>
+  )
+  return (
+    <Steps step={created === undefined ? "form" : "secret"}>
+      {created === undefined ? form : <Secret created={created} onStored={() => setCreated(undefined)} />}
+    </Steps>
   )
 }
 

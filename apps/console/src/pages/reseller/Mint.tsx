@@ -14,6 +14,7 @@ import { $pendingMint, forgetMint, prepareMint } from "../../state/PendingMint.t
 import { Field, Form, Submit } from "../../ui/Forms.tsx"
 import { Empty, Loading, Notice, ProblemNotice } from "../../ui/Notices.tsx"
 import { Page } from "../../ui/Page.tsx"
+import { Steps } from "../../ui/Steps.tsx"
 import { ConfirmMint, MintDone, type Minted } from "./ConfirmMint.tsx"
 import { MintHistory } from "./MintHistory.tsx"
 
@@ -25,10 +26,10 @@ const NOT_LINKED = "not_linked"
  */
 const resolveCustomer = async (email: string): Promise<string> => {
   const wanted = email.toLowerCase()
-  const isCustomer = async () => (await readCustomers()).some((customer) => customer.email === wanted)
-  if (await isCustomer()) return wanted
+  if ((await readCustomers()).some((customer) => customer.email === wanted)) return wanted
   const made = await bodyOf(api.POST("/api/reseller/customers", { body: { email } }))
-  if (!made.created && !(await isCustomer())) throw new Problem(422, NOT_LINKED, "")
+  const isCustomer = made.created || (await readCustomers()).some(({ user_id }) => user_id === made.user_id)
+  if (!isCustomer) throw new Problem(422, NOT_LINKED, "")
   return made.email
 }
 
@@ -146,7 +147,7 @@ export const Mint = () => {
   return (
     <Page title={shell.pages.mint} intro={mint.intro}>
       <div class="columns">
-        <div>{content()}</div>
+        <Steps step={done === undefined ? (pending?.operationId ?? "choice") : "done"}>{content()}</Steps>
         <MintHistory round={`${round} ${pending?.operationId}`} />
       </div>
     </Page>

@@ -102,16 +102,15 @@ export const NewTopUp = () => {
       ...(isRupiah(method) ? { amount_idr: amount } : { amount_usd_micro: amount }),
       ...(method === "crypto_bep20" ? { token_kind: token } : {})
     }
-    const before = pendingTopUp()
-    const operationId = prepareTopUp(request)
-    const body = { ...request, operation_id: operationId }
+    const { topUp, isRepeat } = prepareTopUp(request, unknown)
+    const body = { ...request, operation_id: topUp.operationId }
     const order = await bodyOf(api.POST("/api/reseller/topup", { body })).catch((error: unknown) => {
       const isUnavailable = error instanceof Problem && error.code === UNAVAILABLE
-      if (isUnavailable || !mayBeExecuted(error, before?.operationId === operationId)) forgetTopUp(operationId)
+      if (isUnavailable || !mayBeExecuted(error, isRepeat)) forgetTopUp(topUp)
       setUnknown(pendingTopUp())
       throw error
     })
-    forgetTopUp(operationId)
+    forgetTopUp(topUp)
     if (isCurrent()) go(topUpPath(order.id))
   })
   const isRepeat =

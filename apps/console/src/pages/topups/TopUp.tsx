@@ -11,15 +11,16 @@ import { useFormat } from "../../format/Format.ts"
 import { useTexts } from "../../i18n/Language.ts"
 import type { PageProps } from "../../routes/Routes.ts"
 import { pathOf } from "../../routes/Routes.ts"
+import { nowMillis } from "../../state/Clock.ts"
 import { Loading, ProblemNotice } from "../../ui/Notices.tsx"
 import { Card, Page } from "../../ui/Page.tsx"
 import { OrderNotice } from "./OrderStatus.tsx"
 import { PayInstructions } from "./PayInstructions.tsx"
 
 const useNow = (): number => {
-  const [now, setNow] = useState(Date.now())
+  const [now, setNow] = useState(nowMillis())
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 1_000)
+    const timer = setInterval(() => setNow(nowMillis()), 1_000)
     return () => clearInterval(timer)
   }, [])
   return now
