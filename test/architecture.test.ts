@@ -309,6 +309,11 @@ describe("the documents", () => {
 })
 
 describe("the texts", () => {
+  it("name the fields of log entries in snake_case", () => {
+    const camelCase = /(annotateLogs|log(Debug|Info|Warning|Error))\(.*\{ (\w+: [\w.]+, )*[a-z]+[A-Z]\w*(:|,| \})/
+    expect(linesWith([...inLayer("packages"), ...inLayer("apps")], camelCase)).toEqual([])
+  })
+
   it("contain none of the forbidden words", () => {
     // The character classes keep this line from matching the pattern, because this file is checked too.
     const forbidden = /(?:some|no)[b]ody|who(?:m)?[e]ver|[s]upplier/i

@@ -71,7 +71,7 @@ const entriesWith = (
   { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER_ARG = 0 }: TraceSettings
 ): Logger.Logger<unknown, Fields> =>
   Logger.map(fieldsOf, (fields) => {
-    const id = fields.request_id ?? fields.requestId
+    const id = fields.request_id
     const isTraced =
       OTEL_EXPORTER_OTLP_ENDPOINT !== undefined && typeof id === "string" && isSampled(id, OTEL_TRACES_SAMPLER_ARG)
     return { ...fields, ...(isTraced ? { trace_id: traceIdOf(RequestId(id)) } : {}), ...commonFields }

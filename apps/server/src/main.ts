@@ -41,7 +41,7 @@ const worker = (config: ServerConfig, number: string) => {
         Effect.sync(() => fail([]))
       )
     ),
-    Effect.provide(Telemetry.layer(config, { worker: number }))
+    Effect.provide(Telemetry.layer(config, { worker: Number(number) }))
   )
 }
 

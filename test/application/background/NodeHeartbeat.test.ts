@@ -67,7 +67,7 @@ describe("a node", () => {
     })
   )
 
-  it.scoped("sweeps no live node when the database's clock jumps", () =>
+  it.scoped("sweeps no hold of a live node when the database's clock jumps", () =>
     Effect.gen(function* () {
       const { world, start, firstSweepOf } = aNode()
       const dead = beatUntil(0)

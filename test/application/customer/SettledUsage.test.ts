@@ -47,7 +47,7 @@ const isBelow = (a: UsageItem["position"], b: UsageItem["position"]) =>
 
 describe("the pages of settled usage", () => {
   it.effect.prop(
-    "contain each item once while new items are added",
+    "contain each earlier item once while new items are added",
     [
       FastCheck.uniqueArray(FastCheck.tuple(FastCheck.integer({ min: 1, max: 20 }), FastCheck.nat(1_000)), {
         selector: ([, n]) => n,

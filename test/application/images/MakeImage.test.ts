@@ -132,7 +132,7 @@ const endings: Readonly<Record<string, ExpectedEnd>> = {
 
 describe("an image request", () => {
   for (const [what, { attempt, dispatched, state, expected }] of Object.entries(endings)) {
-    it.effect(`is settled once as ${state} after ${what}`, () =>
+    it.effect(`ends once as ${state} after ${what}`, () =>
       Effect.gen(function* () {
         const it = imageRequest({ attempts: { first: attempt } })
         expect(yield* outcomeOfRequest(it)).toBe(expected)
@@ -394,7 +394,7 @@ describe("a client that disconnects", () => {
   const step = FastCheck.integer({ min: 0, max: 8 })
   const anEnding = FastCheck.constantFrom(...Object.values(endings))
   it.effect.prop(
-    "at a random time causes one settlement of an admitted request",
+    "at a random time ends an admitted request exactly once",
     {
       times: FastCheck.tuple(step, step, step, step, step),
       disconnectsAfter: FastCheck.integer({ min: 0, max: 40 }),

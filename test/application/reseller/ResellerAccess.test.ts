@@ -24,7 +24,7 @@ import { aReseller } from "../../support/resellers.ts"
 const RIGHT = "right password"
 const hashOf = (password: string) => PasswordHash(Redacted.make(`hash of ${password}`))
 
-/** Provides the ports with one stored reseller, and records most calls to the ports. */
+/** Provides the ports with one stored reseller, and records the calls of logins and signups. */
 const withReseller = (reseller: Reseller = aReseller(), rateLimited = false) => {
   const log: Array<string> = []
   const logged = (call: string) => Effect.sync(() => void log.push(call))

@@ -29,7 +29,7 @@ const deliveryTo = (endpointId: WebhookEndpointId, facts: Partial<ClaimedDeliver
   }
 }
 
-/** Stores due deliveries in memory. A claim obeys its limit and its limit for each endpoint. */
+/** Stores due deliveries in memory. A claim obeys `limit` and `maxPerEndpoint`. */
 class Queue {
   readonly due: Array<ClaimedDelivery> = []
   readonly recorded: Array<readonly [WebhookEndpointId, CallResult]> = []

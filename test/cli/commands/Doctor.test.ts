@@ -1,3 +1,4 @@
+import { tmpdir } from "node:os"
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Catalogs } from "@tollgate/application/catalog/Catalogs"
 import { type EndpointPepperCounts, KeyPeppers, type PepperCounts } from "@tollgate/application/customer/KeyPeppers"
@@ -7,6 +8,7 @@ import { Database, type DatabaseState } from "@tollgate/application/operations/D
 import { Effect, Layer, Option, Redacted } from "effect"
 import { reportOf } from "../../../apps/cli/src/commands/Doctor.ts"
 import { databaseFindings } from "../../../apps/cli/src/diagnosis/DatabaseHealth.ts"
+import { machineFindings } from "../../../apps/cli/src/diagnosis/Machine.ts"
 import { Settings, type SettingsValues } from "../../../apps/cli/src/runtime/Settings.ts"
 import { startedSimulator } from "../../support/SimulatedPayments.ts"
 import { layer as commandLine, documentOf, tollgate, useDatabase } from "../CommandLine.ts"
@@ -278,6 +280,38 @@ describe("tollgate doctor", () => {
             detail: expect.stringContaining("BSC_XPUB: required together with BSC_RPC_URLS")
           }
         ])
+      })
+    )
+  })
+
+  describe("the data directory", () => {
+    const directory = (given: Partial<SettingsValues>) =>
+      machineFindings.pipe(
+        Effect.provideService(Settings, {
+          NODE_ENV: "production",
+          HOST: "127.0.0.1",
+          PORT: 8080,
+          DATA_DIR: "/dev/null/tollgate",
+          KEY_PREFIX: "tg",
+          NODE_DEAD_AFTER_SECONDS: 30,
+          ...given
+        }),
+        Effect.map((findings) => findings.find(({ check }) => check === "data directory")?.status)
+      )
+
+    it.effect("is not checked in production with DATABASE_URL, because no program uses it", () =>
+      Effect.gen(function* () {
+        expect(yield* directory({ DATABASE_URL: Redacted.make("postgres://127.0.0.1/tollgate") })).toBeUndefined()
+      })
+    )
+
+    it.effect("must be writable for the embedded Postgres and for generated secrets", () =>
+      Effect.gen(function* () {
+        const database = Redacted.make("postgres://127.0.0.1/tollgate")
+        const development = { NODE_ENV: "development", DATABASE_URL: database } as const
+        expect(yield* directory({})).toBe("fail")
+        expect(yield* directory(development)).toBe("fail")
+        expect(yield* directory({ ...development, DATA_DIR: tmpdir() })).toBe("ok")
       })
     )
   })

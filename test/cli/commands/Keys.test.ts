@@ -21,7 +21,7 @@ const aKey = (email: string, name: string) =>
 
 describe("tollgate keys", () => {
   layer(commandLine, { excludeTestServices: true })((it) => {
-    it.effect("stores only the digest of a key's secret", () =>
+    it.effect("stores the MAC of a key's secret, and not the secret", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* tollgate("users", "create", "ada@example.com")

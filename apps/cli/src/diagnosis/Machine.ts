@@ -11,15 +11,17 @@ import { Settings } from "../runtime/Settings.ts"
 
 export const machineFindings: Effect.Effect<ReadonlyArray<Finding>, never, Settings> = Effect.gen(function* () {
   const settings = yield* Settings
-  const directory = resolve(settings.DATA_DIR)
-  const writable = yield* isWritable(directory)
-  return [
+  // In production with DATABASE_URL, no program uses the directory, and in a container it is not writable.
+  const usesDirectory = settings.NODE_ENV !== "production" || settings.DATABASE_URL === undefined
+  return [...(usesDirectory ? [yield* dataDirectory(resolve(settings.DATA_DIR))] : []), keyPepper(settings)]
+})
+
+const dataDirectory = (directory: string): Effect.Effect<Finding> =>
+  Effect.map(isWritable(directory), (writable) =>
     writable
       ? ok("data directory", `${directory} is writable`)
-      : fail("data directory", `${directory} is not writable`, "Set DATA_DIR to a writable directory."),
-    keyPepper(settings)
-  ]
-})
+      : fail("data directory", `${directory} is not writable`, "Set DATA_DIR to a writable directory.")
+  )
 
 const keyPepper = (settings: typeof Settings.Service): Finding => {
   if (settings.KEY_PEPPER !== undefined) return ok("key pepper", "KEY_PEPPER is set")

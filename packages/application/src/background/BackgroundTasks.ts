@@ -38,7 +38,7 @@ export interface BackgroundTask<R> {
   readonly failure: string
 }
 
-/** The ports that the tasks use. */
+/** The ports that the tasks use, and the services of the application that they use. */
 export type BackgroundPorts =
   | Nodes
   | OpenHolds
@@ -103,7 +103,7 @@ export const backgroundTasks = (deadAfter: Duration.Duration) =>
         name: "usage fold",
         interval: Duration.seconds(5),
         round: Effect.flatMap(UsageRollUps, ({ fold }) => fold),
-        failure: "settled usage could not be folded into the sums"
+        failure: "rows of usage_delta could not be added to the usage sums of the rankings"
       },
       {
         name: "uses of API keys",
@@ -175,7 +175,10 @@ const readBacklog = Effect.gen(function* () {
   counts.backlog = yield* backlog
 })
 
-/** Runs all tasks until it is interrupted. A failure is logged, and the task runs again after its interval. */
+/**
+ * Runs all tasks until the interruption of this effect. A failure is logged, and the task runs again after its
+ * interval.
+ */
 export const runTasks = <R>(tasks: ReadonlyArray<BackgroundTask<R>>): Effect.Effect<void, never, R> =>
   Effect.forEach(tasks, (task) => Effect.repeat(recorded(task), Schedule.spaced(task.interval)), {
     concurrency: "unbounded",

@@ -22,8 +22,8 @@ export class PaygAccounts extends Context.Tag("@tollgate/application/PaygAccount
   PaygAccounts,
   {
     /**
-     * Credits a user once per operation id. Fails if the user does not exist, if the id has another user or amount, or
-     * if all credits of the user together would exceed their maximum.
+     * Credits a user once per operation id. Fails if the user does not exist, if the id was used for another user or
+     * another amount, or if all credits of the user together would exceed their maximum.
      */
     readonly credit: (credit: {
       readonly email: Email

@@ -35,7 +35,10 @@ const quoted = (cell: string): string => (/[",\r\n]|^\s|\s$/.test(cell) ? `"${ce
 const line = (cells: ReadonlyArray<string>): string => `${cells.join(",")}\r\n`
 
 const ROWS_PER_PAGE = 1_000
-/** If a later page fails with `Overloaded`, it is read again up to 120 times, one second after each failure. */
+/**
+ * If a page after the first page fails with `Overloaded`, it is read again up to 120 times, one second after each
+ * failure.
+ */
 const RETRIES = Schedule.intersect(Schedule.spaced("1 second"), Schedule.recurs(120))
 
 /**

@@ -1,9 +1,10 @@
 /**
  * Yields to the event loop between the parts of a long computation.
  *
- * `Effect.yieldNow` lets other fibers run, but no socket is served meanwhile. This effect continues after the event
- * loop has served the ready sockets. One computation continues in each turn, in the order of the calls. Many long
- * computations together therefore delay a turn no longer than one computation does. An interruption cancels the wait.
+ * `Effect.yieldNow` lets other fibers run, but no socket is served meanwhile. `yieldToEventLoop` ends after the event
+ * loop has served the ready sockets. One computation continues in each turn of the event loop, in the order of the
+ * calls. Many long computations together therefore delay a turn no longer than one computation does. An interruption
+ * cancels the wait.
  */
 import * as Effect from "effect/Effect"
 
@@ -12,8 +13,8 @@ export const TURN_MILLIS = 2
 
 const waiting = new Set<() => void>()
 /**
- * Whether `continueNext` runs at the end of this turn or the next one. An interruption of the only computation does not
- * change it. Otherwise the next computation would schedule a second call, and one turn would continue two computations.
+ * True while a call of `continueNext` is scheduled. It stays true if the only waiting computation is interrupted.
+ * Otherwise the next computation would schedule a second call, and one turn would continue two computations.
  */
 let isScheduled = false
 

@@ -150,7 +150,7 @@ export const logIn = ({ email: given, password }: Login, address: ClientAddress)
 
 /**
  * Runs the request of the reseller that the token names, within the share of this reseller. Each request reads the
- * reseller again, so that a suspension takes effect immediately (docs/reference/reseller.md#b4).
+ * reseller again, so that a suspension applies from the next request on (docs/reference/reseller.md#b4).
  */
 export const asReseller = <A, E, R>(
   token: Redacted.Redacted<string> | undefined,
