@@ -1,7 +1,7 @@
 /**
  * Tests the documentation page in a headless browser. The tests are skipped on a machine that cannot start the browser.
  */
-import type { Browser, Page } from "playwright-core"
+import type { Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { demoCatalog } from "../../apps/server/src/development/DemoCatalog.ts"
 import {
@@ -14,17 +14,14 @@ import { document as specification } from "../support/openapi/Document.ts"
 import { violationsOf } from "../support/pages/Axe.ts"
 import * as HeadlessBrowser from "../support/rankings/Browser.ts"
 
-const opened = await HeadlessBrowser.open()
-if (typeof opened === "string")
-  console.warn(`the tests of the documentation page are skipped because the browser cannot be started (${opened})`)
-const browser = opened as Browser
+const { browser, isMissing } = await HeadlessBrowser.openFor("the tests of the documentation page")
 
 let gateway: TestGateway
 beforeAll(async () => {
   gateway = await startGateway({ catalog: catalogOf({}) })
 })
 afterAll(async () => {
-  if (typeof opened !== "string") await browser.close()
+  if (!isMissing) await browser.close()
   await closeGateways()
 })
 
@@ -77,7 +74,7 @@ describe("the documentation file", () => {
   })
 })
 
-describe.skipIf(typeof opened === "string")("the documentation page in a browser", () => {
+describe.skipIf(isMissing)("the documentation page in a browser", () => {
   // The tests share two pages, because each visit starts a process.
   let visited: Visit
   let pageForAxe: Page

@@ -1,7 +1,7 @@
 /**
  * Tests the rankings page in a headless browser. The tests are skipped on a machine that cannot start the browser.
  */
-import type { Browser, BrowserContextOptions, Page } from "playwright-core"
+import type { BrowserContextOptions, Page } from "playwright-core"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import {
   catalogOf,
@@ -15,10 +15,7 @@ import * as HeadlessBrowser from "../support/rankings/Browser.ts"
 import { contrast, headingsOf, namelessControls } from "../support/rankings/PageChecks.ts"
 import { RememberedRankings } from "../support/rankings/RememberedRankings.ts"
 
-const opened = await HeadlessBrowser.open()
-if (typeof opened === "string")
-  console.warn(`the tests of the rankings page are skipped because the browser cannot be started (${opened})`)
-const browser = opened as Browser
+const { browser, isMissing } = await HeadlessBrowser.openFor("the tests of the rankings page")
 
 let rankings: RememberedRankings
 let gateway: TestGateway
@@ -30,7 +27,7 @@ beforeAll(async () => {
   gateway = await startGateway({ catalog: catalogOf({}), rankings: rankings.layer })
 })
 afterAll(async () => {
-  if (typeof opened !== "string") await browser.close()
+  if (!isMissing) await browser.close()
   await closeGateways()
 })
 beforeEach(() => {
@@ -39,7 +36,7 @@ beforeEach(() => {
   requestedUrls = []
 })
 afterEach(async () => {
-  if (typeof opened === "string") return
+  if (isMissing) return
   await Promise.all(browser.contexts().map((context) => context.close()))
 })
 
@@ -70,7 +67,7 @@ const visit = async (
 const text = async (page: Page, selector: string) => ((await page.locator(selector).textContent()) ?? "").trim()
 const leaders = (page: Page) => page.locator("#leaders-body .model").allTextContents()
 
-describe.skipIf(typeof opened === "string")("the rankings page", () => {
+describe.skipIf(isMissing)("the rankings page", () => {
   it("loads everything from the gateway", async () => {
     const page = await visit()
     expect(await page.title()).toBe("Model rankings · tollgate")
@@ -175,7 +172,7 @@ describe.skipIf(typeof opened === "string")("the rankings page", () => {
   })
 })
 
-describe.skipIf(typeof opened === "string")("the language of the rankings page", () => {
+describe.skipIf(isMissing)("the language of the rankings page", () => {
   it("is the language of the browser", async () => {
     const page = await visit("/rankings?window=month", { locale: "id-ID" })
     expect(await page.getAttribute("html", "lang")).toBe("id")
@@ -203,7 +200,7 @@ describe.skipIf(typeof opened === "string")("the language of the rankings page",
   })
 })
 
-describe.skipIf(typeof opened === "string")("the notices of the rankings page", () => {
+describe.skipIf(isMissing)("the notices of the rankings page", () => {
   it("state that the window contains no usage", async () => {
     rankings.used = false
     const page = await visit("/rankings", {}, "empty")
@@ -241,7 +238,7 @@ describe.skipIf(typeof opened === "string")("the notices of the rankings page", 
   })
 })
 
-describe.skipIf(typeof opened === "string")("the accessible rankings page", () => {
+describe.skipIf(isMissing)("the accessible rankings page", () => {
   it.each(["light", "dark"] as const)("has enough contrast in the %s colour scheme", async (colorScheme) => {
     const page = await visit("/rankings", { colorScheme })
     const { texts, marks } = await contrast(page)

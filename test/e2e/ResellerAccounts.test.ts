@@ -125,6 +125,7 @@ describe("signup", () => {
   it.each<readonly [string, unknown, Record<string, string>]>([
     ["empty", "", {}],
     ["not JSON", "{", {}],
+    ["nested 30,000 levels deep", `{"email":${"[".repeat(30_000)}${"]".repeat(30_000)}}`, {}],
     ["a JSON array", "[]", {}],
     ["a JSON string", '"x"', {}],
     ["not UTF-8", new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), {}],

@@ -62,7 +62,7 @@ describe("settled usage", () => {
     expect(headers.get("cache-control")).toBe("no-store")
   })
 
-  it("has each item once while more requests are settled", async () => {
+  it("has each earlier item once while more requests are settled", async () => {
     const reseller = await programme.reseller()
     const { secret } = await spender(reseller)
     for (let i = 1; i <= 5; i++) await spend(secret, i, 1)

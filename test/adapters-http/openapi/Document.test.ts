@@ -51,6 +51,15 @@ describe("the OpenAPI document", () => {
     TIMEOUT_MILLIS
   )
 
+  it.each([{ stream: null }, { stream_options: null }, { stream: true, stream_options: { include_usage: null } }])(
+    "accepts a chat request with the members %j",
+    (members) => {
+      const schema = { $ref: "#/components/schemas/ChatCompletionRequest" }
+      const request = { model: "m", messages: [{ role: "user", content: "Hello" }], ...members }
+      expect(deviationOf(schema, request)).toBeUndefined()
+    }
+  )
+
   it("has no `$id`", () => {
     expect(JSON.stringify(document)).not.toContain('"$id"')
   })

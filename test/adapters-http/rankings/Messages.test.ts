@@ -70,7 +70,7 @@ describe("a column of the chart", async () => {
     expect(isCut({ start: "2026-11-19T17:00:00.000Z", partial: true }, range)).toBe(false)
   })
 
-  it.each(["2026-11-20", null])("is not cut without usage before the window: since %s", (since) => {
+  it.each(["2026-11-20", null])("is not cut if no usage precedes the window and the first usage is at %s", (since) => {
     const first = { start: "2026-11-12T17:00:00.000Z", partial: true }
     expect(isCut(first, { ...range, data_since: since })).toBe(false)
   })

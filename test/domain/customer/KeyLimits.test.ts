@@ -39,7 +39,7 @@ describe("a change of limits", () => {
     expect(after).toEqual({ ...before, requestsPerMinute: undefined })
   })
 
-  it("can name a model with 200 characters outside the basic plane", () => {
+  it("can name a model with 200 characters of two UTF-16 units each", () => {
     expect(issuesOf({ models: ["😀".repeat(200)] })).toEqual([])
   })
 
@@ -74,11 +74,11 @@ describe("limits of a key", () => {
     expect(isCounted({ ...noLimits, concurrentRequests: 1 })).toBe(true)
   })
 
-  it("are not counted by the ledger for an expiry and models", () => {
+  it("are not counted by the ledger if they are only an expiry and models", () => {
     expect(isCounted({ ...noLimits, expiresAt: new Date(), models: ["m"] })).toBe(false)
   })
 
-  it("are unlimited if all of them are absent", () => {
+  it("count as unlimited only if all of them are absent", () => {
     expect(isUnlimited(noLimits)).toBe(true)
     expect(isUnlimited({ ...noLimits, models: ["m"] })).toBe(false)
   })

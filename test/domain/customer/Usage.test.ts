@@ -78,7 +78,7 @@ describe("a usage page", () => {
     })
   })
 
-  it("can be limited to a model whose name has 200 characters outside the basic plane", () => {
+  it("can be limited to a model whose name has 200 characters of two UTF-16 units each", () => {
     expect(pathsOf({ model: "😀".repeat(200) })).toEqual([])
     expect(pathsOf({ model: "😀".repeat(201) })).toEqual(["model"])
   })

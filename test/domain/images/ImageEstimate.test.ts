@@ -55,7 +55,7 @@ describe("an image estimate", () => {
   )
 
   property(
-    "does not decrease for a wider image with a source image",
+    "does not decrease if the image is wider and a source image is added",
     [request, edge, edge],
     (request, widthPx, heightPx) => {
       const smaller = estimateImage({ ...request, size: { widthPx, heightPx } })

@@ -33,7 +33,7 @@ const end: FastCheck.Arbitrary<ImageEnd> = FastCheck.oneof(
 const asUsage = ({ output, prompt }: ReportedUsage) => ({ ...TokenUsage.none, ...prompt, output: output ?? zero })
 
 describe("an image request", () => {
-  property("charges the reported usage of a delivered image", [end], (end) => {
+  property("charges exactly the reported usage of a delivered image, and nothing otherwise", [end], (end) => {
     const { charge, state, response } = outcomeOf(end, true)
     if (state !== "settled") return charge.charged === nothing.charged && charge.source === "none"
     return (

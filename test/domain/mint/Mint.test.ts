@@ -77,7 +77,7 @@ describe("a mint", () => {
     }
   )
 
-  property("is refused if the quota does not cover the price", [anyQuota, someTier], (quota, tier) => {
+  property("is refused exactly if the quota does not cover the price", [anyQuota, someTier], (quota, tier) => {
     const decided = decideMint(command, basis({ quota, tier }), instant(0))
     if (Either.isRight(decided)) return Account.available(decided.right.quota) >= 0n
     return decided.left._tag === "InsufficientQuota" && Account.available(quota) < priceUsdMicroOf(tier)
@@ -165,7 +165,7 @@ describe("an operation id", () => {
   })
 
   property(
-    "has a different fingerprint for each payload",
+    "is repeated with the same fingerprint exactly if customer and tier are the same",
     [few, few, few, few],
     (email, tier, otherEmail, otherTier) => {
       const one = fingerprintOf({ ...request, customerEmail: email as Email, planTierId: tier })

@@ -29,7 +29,7 @@ describe("a tier", () => {
 })
 
 describe("the price list", () => {
-  property("is sorted by price, then by model name", [FastCheck.array(tier)], (tiers) => {
+  property("has the available tiers, sorted by price, then by model name", [FastCheck.array(tier)], (tiers) => {
     const list = priceList(tiers)
     return (
       list.length === tiers.filter(isAvailable).length &&

@@ -49,7 +49,7 @@ describe("the code of an operator session", () => {
 })
 
 describe("an operator session", () => {
-  it("is valid until it is unused for 30 minutes", () => {
+  it("is valid until it has been unused for 30 minutes", () => {
     expect(IDLE_MILLIS).toBe(30 * 60_000)
     const last = later(OPENED, IDLE_MILLIS - 1)
     expect(decideUse(open, last)).toEqual(Either.right({ session: { ...open, usedAt: last }, recorded: true }))

@@ -10,7 +10,7 @@ describe("the patterns that block an address", () => {
     expect(patternsAgainst("bad@example.com" as Email)).toEqual(["bad@example.com", "@example.com"])
   })
 
-  it("do not contain the parent of its domain", () => {
+  it("do not contain a parent of the address's domain", () => {
     expect(patternsAgainst("bad@sub.example.com" as Email)).not.toContain("@example.com")
   })
 

@@ -33,6 +33,7 @@ describe("a signup", () => {
     ["a name of two lines", { name: "a\nb" }, "name"],
     ["a WhatsApp number with 6 digits", { wa_number: "123456" }, "wa_number"],
     ["a WhatsApp number with 16 digits", { wa_number: "1234567890123456" }, "wa_number"],
+    ["a WhatsApp number without the country code", { wa_number: "08123456789" }, "wa_number"],
     ["a WhatsApp number with a plus sign", { wa_number: "+628123456789" }, "wa_number"],
     ["a WhatsApp number sent as a JSON number", { wa_number: 628123456789 }, "wa_number"]
   ])("is refused for %s", (_, members, path) => {

@@ -50,7 +50,7 @@ describe("a delivery", () => {
     expect(seconds.length).toBeLessThan(20)
   })
 
-  it("is delivered if the last response arrives after 24 hours", () => {
+  it("is delivered if the last response is a success that arrives after 24 hours", () => {
     const late = new Date(expiresAt.getTime() + 9_000)
     expect(decideDelivery({ number: 13, expiresAt }, responded(200), late, 0)).toEqual({ status: "delivered" })
     expect(decideDelivery({ number: 13, expiresAt }, noResponse, late, 0)).toEqual({ status: "failed" })

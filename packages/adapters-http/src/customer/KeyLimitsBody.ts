@@ -61,7 +61,7 @@ const members = {
     jsonSchema: {
       type: ["string", "null"],
       format: "date-time",
-      description: "The time from which the key is refused.",
+      description: "The time in UTC from which the key is refused, such as `2027-01-31T17:00:00Z`.",
       examples: [example.expires_at]
     }
   }),

@@ -22,8 +22,8 @@ const day = (description: string) =>
   parameter({ type: "string", format: "date", description, examples: ["2026-11-20"] })
 
 export const dayParameters = {
-  from: day("The first day, a date in the time zone Asia/Jakarta."),
-  to: day("The last day, a date in the time zone Asia/Jakarta. The day is included.")
+  from: day("The first day, a date of the years 2000 to 2999 in the time zone Asia/Jakarta."),
+  to: day("The last day, a date of the years 2000 to 2999 in the time zone Asia/Jakarta. The day is included.")
 }
 
 const model = parameter({ type: "string", description: "The public name of a model.", examples: ["demo-chat"] })

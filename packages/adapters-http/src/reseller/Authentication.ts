@@ -47,8 +47,8 @@ const SignupBody = Schema.Struct(
     wa_number: Schema.String.annotations({
       jsonSchema: {
         type: "string",
-        pattern: "^[0-9]{7,15}$",
-        description: "A WhatsApp number with the country code, digits only.",
+        pattern: "^[1-9][0-9]{6,14}$",
+        description: "A WhatsApp number: 7 to 15 digits that begin with the country code, so not with 0.",
         examples: ["628123456789"]
       }
     })

@@ -12,8 +12,16 @@ import * as Either from "effect/Either"
 import type * as Schema from "effect/Schema"
 import { isDeclaredJson, isEncoded } from "../http/RequestBody.ts"
 import { MAX_BODY_BYTES, SmallBodies } from "../http/SmallBodies.ts"
+import { MAX_DEPTH } from "../wire/JsonReader.ts"
 
-export const jsonBody = <A, I>(schema: Schema.Schema<A, I>, maxBytes: number = MAX_BODY_BYTES) => {
+/**
+ * `check` can refuse the text of a body that is valid JSON, for example because the text contains a member twice.
+ */
+export const jsonBody = <A, I, E = never>(
+  schema: Schema.Schema<A, I>,
+  maxBytes: number = MAX_BODY_BYTES,
+  check: (text: string) => Either.Either<unknown, E> = Either.right
+) => {
   const readBody = read(schema)
   return Effect.gen(function* () {
     const request = NodeHttpServerRequest.toIncomingMessage(yield* HttpServerRequest.HttpServerRequest)
@@ -24,14 +32,37 @@ export const jsonBody = <A, I>(schema: Schema.Schema<A, I>, maxBytes: number = M
       return yield* invalid("", "send the body without content-encoding")
     }
     const bytes = yield* (yield* SmallBodies).read(request, maxBytes)
-    return yield* Either.flatMap(parsed(bytes), readBody)
+    const { text, value } = yield* parsed(bytes)
+    if (isNestedTooDeep(value)) return yield* invalid("", `the body is nested more than ${MAX_DEPTH} levels deep`)
+    yield* check(text)
+    return yield* readBody(value)
   })
+}
+
+/** The schema library describes a wrong value recursively, so a value with thousands of levels exhausts the stack. */
+const isNestedTooDeep = (value: unknown): boolean => {
+  let level = [value]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) return true
+    level = level.flatMap(
+      (each): Array<unknown> => (typeof each === "object" && each !== null ? Object.values(each) : [])
+    )
+  }
+  return false
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-const parsed = (bytes: Uint8Array): Either.Either<unknown, ValidationFailed> =>
+interface Parsed {
+  readonly text: string
+  readonly value: unknown
+}
+
+const parsed = (bytes: Uint8Array): Either.Either<Parsed, ValidationFailed> =>
   Either.try({
-    try: (): unknown => JSON.parse(utf8.decode(bytes)),
+    try: (): Parsed => {
+      const text = utf8.decode(bytes)
+      return { text, value: JSON.parse(text) }
+    },
     catch: () => invalid("", "the body is not JSON in UTF-8")
   })

@@ -59,7 +59,7 @@ export const DeliveryBody = Schema.Struct({
       "`pending`: a further attempt follows. `delivered`: the endpoint responded with a status from 200 to 299. `failed`: no " +
       "attempt succeeded within 24 hours."
   }),
-  attempts: integer("The number of attempts since the event or its last replay.", example.attempts),
+  attempts: integer("The number of attempts since the event or the last replay of the delivery.", example.attempts),
   created_at: timestamp("The time of the event.", example.created_at),
   last_attempt_at: orNull(timestamp("The time of the last attempt; `null` before the first.", example.last_attempt_at)),
   last_status: Schema.NullOr(Schema.Number).annotations({

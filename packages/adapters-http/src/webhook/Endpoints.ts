@@ -83,7 +83,9 @@ const ThresholdsChangeBody = Schema.partial(Schema.Struct(thresholds)).annotatio
 })
 
 const url = text("The URL that receives the webhooks.", URL_EXAMPLE)
-const events = Schema.Array(WebhookEventType).annotations({ description: "The events that the endpoint receives." })
+const events = Schema.Array(WebhookEventType).pipe(
+  Schema.minItems(1, { description: "The events that the endpoint receives: at least one, and each only once." })
+)
 const enabled = Schema.Boolean.annotations({
   description: "False if the endpoint is disabled: it gets no new events, and its pending deliveries wait."
 })

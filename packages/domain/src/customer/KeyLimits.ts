@@ -39,7 +39,7 @@ export const noLimits: KeyLimits = {
   models: undefined
 }
 
-/** The list of allowed models contains names that no model has, or names of hidden models. */
+/** New names in the list of allowed models are names that no model has, or names of hidden models. */
 export class UnknownModels extends Schema.TaggedError<UnknownModels>()("UnknownModels", {
   models: Schema.Array(Schema.String)
 }) {}

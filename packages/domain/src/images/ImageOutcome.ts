@@ -8,7 +8,7 @@
  *   not ready in 120 seconds            timeout     nothing         request_timeout           timeout
  *   an image over 20 MiB                withheld    nothing         image_too_large_output    withheld
  *   client disconnected or node died    abandoned   nothing         none                      abandoned
- *   no provider made an image           failed      nothing         the most informative error
+ *   no provider made an image           failed      nothing         the error of an attempt
  *
  * `unmetered` means delivered without reported output tokens. `withheld` means too large to be delivered. If nothing
  * was sent to a provider, the state is `failed` and there is no review, unless the node died.

@@ -3,7 +3,7 @@
  * (docs/reference/reseller.md#res-6, docs/reference/reseller.md#b4).
  *
  * A valid signature is not sufficient. At every request the reseller must be active, and the token must have the
- * reseller's current version. A suspension therefore takes effect immediately.
+ * reseller's current version. A suspension therefore applies from the next request on.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"

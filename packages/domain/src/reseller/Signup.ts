@@ -34,9 +34,9 @@ export const NewPassword = Schema.Redacted(
  */
 export const ClaimedPassword = Schema.Redacted(PasswordText)
 
-/** A WhatsApp number: digits only, including the country code. */
+/** A WhatsApp number: digits only, with the country code first. No country code begins with 0. */
 export const WaNumber = Schema.String.pipe(
-  Schema.pattern(/^[0-9]{7,15}$/, { message: () => "7 to 15 digits, including the country code" })
+  Schema.pattern(/^[1-9][0-9]{6,14}$/, { message: () => "7 to 15 digits that begin with the country code" })
 )
 
 export const Signup = Schema.Struct({

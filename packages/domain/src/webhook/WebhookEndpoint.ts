@@ -60,7 +60,10 @@ const isStorable = (text: string): boolean =>
 const Url = Schema.String.pipe(Schema.filter((text) => (!/\s/.test(text) && isStorable(text)) || "an https URL"))
 
 const Events = Schema.Array(WebhookEventType).pipe(
-  Schema.filter((events) => (events.length > 0 && new Set(events).size === events.length) || "one or more event types")
+  Schema.filter(
+    (events) =>
+      (events.length > 0 && new Set(events).size === events.length) || "one or more event types, each only once"
+  )
 )
 
 const Threshold = Schema.optional(
