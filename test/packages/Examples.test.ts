@@ -6,6 +6,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { createInterface } from "node:readline"
+import { setTimeout } from "node:timers/promises"
 import { promisify } from "node:util"
 import { Effect, Exit, Scope } from "effect"
 import * as Pg from "pg"
@@ -257,6 +258,13 @@ describe("the ledger service", () => {
     return { posted: BigInt(rows[0].debits_posted) / 1_000_000n, pending: BigInt(rows[0].debits_pending) / 1_000_000n }
   }
 
+  const terminateConnections = async () => {
+    const { rowCount } = await database.query(
+      "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    expect(rowCount).toBeGreaterThan(0)
+  }
+
   it("accepts 10 of 20 concurrent holds if the balance covers 10", async () => {
     await open("ten", 120n)
     const requests = Array.from({ length: 20 }, (_, i) => ({ id: `ten-${i}`, account: "ten", input: 10, output: 1 }))
@@ -295,13 +303,27 @@ describe("the ledger service", () => {
   it("continues after the loss of its database connections", async () => {
     await open("lost", 100n)
     expect((await post("/holds", { id: "lost-1", account: "lost", input: 10, output: 5 })).status).toBe(201)
-    const { rowCount } = await database.query(
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-    )
-    expect(rowCount).toBeGreaterThan(0)
+    await terminateConnections()
     await vi.waitFor(async () => {
       expect((await post("/settlements", { id: "lost-1", account: "lost", input: 10, output: 5 })).status).toBe(200)
     })
+  })
+
+  it("continues if a request uses a connection whose loss it has not read yet", async () => {
+    await open("unread", 100n)
+    const request = { id: "unread-1", account: "unread", input: 10, output: 5 }
+    expect((await post("/holds", request)).status).toBe(201)
+    service.kill("SIGSTOP")
+    const settled = post("/settlements", request)
+    await setTimeout(100)
+    await terminateConnections()
+    service.kill("SIGCONT")
+    // The settlement fails, or opens a new connection if the service reads the loss first.
+    expect([200, 500]).toContain((await settled).status)
+    await vi.waitFor(async () => {
+      expect([200, 404]).toContain((await post("/settlements", request)).status)
+    })
+    expect(await balanceOf("unread")).toEqual({ posted: 20n, pending: 0n })
   })
 
   it("refuses unknown accounts, holds and paths", async () => {
