@@ -18,7 +18,11 @@ const applied = async (text: string) => {
   writeFileSync(path, text)
   const change = { version: 1, added: [], changed: [], retired: [], members: [] }
   const catalogs: Array<unknown> = []
-  const apply = (terms: unknown) => Effect.sync(() => (catalogs.push(terms), change))
+  const apply = (terms: unknown) =>
+    Effect.sync(() => {
+      catalogs.push(terms)
+      return change
+    })
   const started = await applyCatalogFile(path).pipe(
     Effect.provideService(Catalogs, { apply } as unknown as typeof Catalogs.Service),
     Effect.provideService(CurrentCatalog, { get: () => change } as unknown as typeof CurrentCatalog.Service),

@@ -100,7 +100,7 @@ describe("a whole chat response", () => {
 
   it("without reported usage is charged by an approximate count if long runs of backslashes fill a large prompt", async () => {
     // Each run with the three letters after it has 376 tokens.
-    const content = ("\\".repeat(1_500) + "xxx").repeat(250)
+    const content = `${"\\".repeat(1_500)}xxx`.repeat(250)
     gateway.upstream.next(json(completion({ content: [" hello"] })))
     await client.chat.completions.create({ model: "m", messages: [{ role: "user", content }] })
     const { charged_input, usage_source } = await gateway.lastSettlement()
