@@ -42,7 +42,7 @@ export const Key = ({ id }: PageProps) => {
   const { keys: texts } = useOperatorTexts()
   const format = useFormat()
   const [round, setRound] = useState(0)
-  const [outcome, setOutcome] = useState<LimitsOutcome>()
+  const [change, setChange] = useState<{ readonly outcome: LimitsOutcome; readonly before: KeyStatus }>()
   const again = () => setRound((count) => count + 1)
   const path = { keyID: id }
   const key = useLoaded(
@@ -55,6 +55,8 @@ export const Key = ({ id }: PageProps) => {
     const back = { path: pathOf("operatorCustomers"), text: shell.pages.operatorCustomers }
     return <LoadingPage title={texts.one} back={back} loaded={key} />
   }
+  // A new read of the key replaces what the fields contain, so the outcome is shown only after this read.
+  const isRead = change !== undefined && (data !== change.before || key.problem !== undefined)
   const revoke = () =>
     ask({
       title: shared.revokeQuestion(data.name),
@@ -100,10 +102,10 @@ export const Key = ({ id }: PageProps) => {
           // has stored.
           key={JSON.stringify(data.limits)}
           status={data}
-          outcome={outcome}
-          onOutcome={(end) => {
-            setOutcome(end)
-            if (end !== undefined) again()
+          outcome={isRead ? change.outcome : undefined}
+          onOutcome={(outcome) => {
+            setChange(outcome && { outcome, before: data })
+            if (outcome !== undefined) again()
           }}
         />
       )}
