@@ -368,6 +368,9 @@ describe.skipIf(isMissing).sequential("a reseller", () => {
 
   it("sees that the QR code of an order could not be loaded", async () => {
     await enter(resellerSession, "/console/topups")
+    // A page of an earlier test can have loaded the program for QR codes. A new document has not.
+    await visitor.page.reload()
+    await visitor.settled()
     await visitor.page.route(/\/assets\/[^/]*\.js$/, (route) => route.abort())
     await visitor.page.getByRole("main").locator("ul.rows a").first().click()
     await visitor.sees("A part of the console could not be loaded.")

@@ -260,13 +260,13 @@ describe("a live node", () => {
   })
 
   it("does not count as dead while it gets a seventh of the processor time", async () => {
-    const settings = { NODE_DEAD_AFTER_SECONDS: "2" }
+    const settings = { NODE_DEAD_AFTER_SECONDS: "4" }
     const sweeper = await TestGateway.start({ beside: a, settings })
     const starved = await ServerProcess.beside(a, settings)
     a.upstream.always(asPlayed())
     const client = StreamClient.open(starved.url, a.key, { deltas: 10_000, everyMillis: 20 })
     await client.received(1)
-    for (let turn = 0; turn < 4; turn++) {
+    for (let turn = 0; turn < 8; turn++) {
       starved.signal("SIGSTOP")
       await sleep(600)
       starved.signal("SIGCONT")
@@ -274,14 +274,14 @@ describe("a live node", () => {
     }
     // All nodes pause for longer than NODE_DEAD_AFTER_SECONDS.
     starved.signal("SIGSTOP")
-    blockEventLoop(2_200)
+    blockEventLoop(4_400)
     starved.signal("SIGCONT")
-    await sleep(2_200)
+    await sleep(4_400)
     client.leave()
     expect(await a.settlementOf(client.requestId)).toMatchObject({ ending: "client_gone" })
     expect(await starved.stop()).toEqual({ code: 0, signal: null })
     await sweeper.stop()
-  })
+  }, 60_000)
 
   it("does not count as dead when event loops block and clocks jump", async () => {
     const settings = { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS }

@@ -60,8 +60,11 @@ interface Protocol {
   readonly read: (url: string, key: string, onRequestId: (id: string) => void) => AsyncIterable<string>
 }
 
-const openai = (url: string, apiKey: string) => new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 })
-const anthropic = (baseURL: string, apiKey: string) => new Anthropic({ baseURL, apiKey, maxRetries: 0 })
+// On a slow machine, the ledger can refuse one of 25 concurrent admissions with 503. The client then sends the request
+// again. It does not repeat a request that was refused with 402.
+const maxRetries = 5
+const openai = (url: string, apiKey: string) => new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries })
+const anthropic = (baseURL: string, apiKey: string) => new Anthropic({ baseURL, apiKey, maxRetries })
 const messages = [{ role: "user" as const, content: PROMPT }]
 
 const protocols: ReadonlyArray<Protocol> = [

@@ -532,16 +532,13 @@ describe("image requests", () => {
         const pick = <A>(all: ReadonlyArray<A>) =>
           Effect.map(Random.nextIntBetween(0, all.length), (i) => all[i] ?? (all[0] as A))
         const image = Effect.gen(function* () {
-          const [begins, other] = yield* Random.shuffle(nodes).pipe(Effect.map((all) => [...all]))
+          const begins = yield* pick(nodes)
           const admission = anImage(yield* pick(customers), BigInt(yield* Random.nextIntBetween(1, 900)))
           const key = yield* pick([undefined, "a", "b", "c", "d"])
-          if (begins === undefined || other === undefined) return "no node"
           const begun = yield* begins.tryBegin(admission, key)
           if (begun !== "begun") return begun
-          const what = yield* Random.nextIntBetween(0, 10)
-          // Some requests never finish. Another node can abandon other requests before they finish.
-          if (what === 0) return begun
-          if (what === 1) yield* Effect.zipRight(expireLeases, other.abandon)
+          // Some requests never finish.
+          if ((yield* Random.next) < 0.1) return begun
           const outcome = outcomeOf(ends[yield* pick(states)], yield* Random.nextBoolean)
           yield* begins.finish(finished(admission, outcome))
           return begun
@@ -551,8 +548,16 @@ describe("image requests", () => {
           if ((yield* Effect.either(ledger.admit(request)))._tag === "Right") yield* ledger.settle(complete(request))
           return "text"
         })
+        // A node abandons requests that never finish, and requests that another node has not finished yet.
+        const abandonment = Effect.gen(function* () {
+          yield* expireLeases
+          yield* (yield* pick(nodes)).abandon
+          return "abandoned"
+        })
         const steps = Array.from({ length: 240 }, () =>
-          Effect.flatMap(Random.next, (draw) => (draw < 0.6 ? image : draw < 0.97 ? text : Effect.as(sweep, "swept")))
+          Effect.flatMap(Random.next, (draw) =>
+            draw < 0.5 ? image : draw < 0.55 ? abandonment : draw < 0.97 ? text : Effect.as(sweep, "swept")
+          )
         )
         const results = yield* Effect.all(steps, { concurrency: 12 })
         expect(tally(results).begun).toBeGreaterThan(5)
