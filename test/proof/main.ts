@@ -3,7 +3,7 @@
  *
  *     npm run proof -- --hours 1            all proofs; the soak lasts one hour
  *     npm run proof -- --only fuzz,soak     some proofs; the other parts of the page are kept
- *     npm run proof -- --scale 0.01         a hundredth of the full numbers, to check the programs; no page
+ *     npm run proof -- --scale 0.01         a hundredth of the full numbers, to check the programs; only prints the page
  *
  * Proofs that compare latencies run alone, one after another. The other proofs run two at a time, beside the soak.
  */
@@ -73,10 +73,11 @@ const run = async (proof: Proof): Promise<Result> => {
     ...recorded.flatMap((line) => Object.entries(JSON.parse(line) as Record<string, string>))
   ]
   rmSync(directory, { recursive: true, force: true })
-  print(`${proof.name}: ${code === 0 ? "passed" : `FAILED, see .tollgate/proof/${proof.name}.log`} after ${seconds} s`)
+  const passed = code === 0 && reached(proof, figures)
+  const failure = code === 0 ? "did not reach its number" : `FAILED, see .tollgate/proof/${proof.name}.log,`
+  print(`${proof.name}: ${passed ? "passed" : failure} after ${seconds} s`)
   const settings = Object.entries(environment).map(([name, value]) => `${name}=${value} `)
   const what = "tests" in run ? `npx vitest run --no-isolate ${run.tests.join(" ")}` : programText(run.program)
-  const passed = code === 0 && reached(proof, figures)
   return { proof, command: `${settings.join("")}${what}`, passed, seconds, figures }
 }
 

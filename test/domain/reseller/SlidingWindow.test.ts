@@ -48,7 +48,7 @@ describe("a sliding window", () => {
     return last.retryAfterSeconds >= 1 && Either.isRight(then) && Either.isLeft(earlier)
   })
 
-  property("stores at most as many times as the limit", [pauses], (pauses) => allowedAfter(pauses).hits.length <= 5)
+  property("stores at most the timestamps of 5 events", [pauses], (pauses) => allowedAfter(pauses).hits.length <= 5)
 
   it("includes an event that is exactly 60 seconds old", () => {
     const hits = [0, 1, 2, 3, 4].map(instant)

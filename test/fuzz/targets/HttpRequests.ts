@@ -1,6 +1,7 @@
 /**
- * The target of the HTTP server: an input is the bytes of a request on a socket. The server responds with status 500
- * only on routes that need the database, which this target does not have. Each other error response has a request id.
+ * The fuzz target that checks the HTTP server: an input is the bytes of a request on a socket. The server responds with
+ * status 500 only on routes that need the database, which this target does not have. Every error response with another
+ * status has a request id.
  */
 import { connect } from "node:net"
 import { isInferencePath, pathOf } from "@tollgate/adapters-http/http/SurfaceError"
@@ -14,7 +15,10 @@ import { jsonText, objectWith } from "./JsonText.ts"
 /** Returns the response to these bytes as latin1 text; empty if there is none. */
 export type Exchange = (port: number, bytes: Buffer) => Promise<string>
 
-/** The time without a byte after which the test closes a connection. A request that is cut off has no response. */
+/**
+ * The time without a byte after which the test closes a connection. The server does not respond to an incomplete
+ * request.
+ */
 const SILENCE_MILLIS = 250
 
 export const exchange: Exchange = (port, bytes) =>

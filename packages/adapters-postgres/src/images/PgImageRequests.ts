@@ -91,7 +91,7 @@ const closed = (queue: ImageQueue, { flushMillis }: ImageRequestsOptions) =>
       left === 0
         ? Effect.void
         : Effect.logError(
-            "the server stopped with unfinished image requests; a node will abandon them when their leases expire"
+            "the server stopped before it stored the results of some image requests; a node will abandon them when their leases expire"
           ).pipe(Effect.annotateLogs({ left }))
   )
 

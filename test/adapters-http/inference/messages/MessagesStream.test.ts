@@ -448,7 +448,7 @@ describe("the usage of a messages stream", () => {
     })
   })
 
-  it("is read from `message_start` if the stream is cut", () => {
+  it("contains only the prompt of `message_start` if the stream is cut", () => {
     expect(reported(...unfinished)).toEqual({ prompt: { input: 7n, cacheWrite: 0n, cacheRead: 0n }, output: undefined })
   })
 
