@@ -44,6 +44,12 @@ describe("a provider's refusal", () => {
     expect(refusal(400, { error: { message: "API key not valid. Please pass a valid API key." } })._tag).toBe(
       "UpstreamFailed"
     )
+    const noCredit = {
+      message: "You exceeded your current quota.",
+      type: "insufficient_quota",
+      code: "insufficient_quota"
+    }
+    expect(refusal(429, { error: noCredit })._tag).toBe("UpstreamFailed")
   })
 
   it("is passed to the client if it only quotes text about API keys", () => {
@@ -84,6 +90,7 @@ describe("an error in a 2xx response", () => {
     [{ status: "429" }, "TechnicalLimit"],
     [{ code: "rate_limit_exceeded" }, "TechnicalLimit"],
     [{ type: "rate_limit_error" }, "TechnicalLimit"],
+    [{ status: 429, code: "insufficient_quota" }, "UpstreamFailed"],
     [{ type: "overloaded_error" }, "UpstreamFailed"],
     [{ code: 400 }, "UpstreamRejected"],
     [{ type: "invalid_request_error" }, "UpstreamRejected"],

@@ -31,7 +31,9 @@ export const refusalOfStatus = (
     case 413:
       return new RequestTooLarge({ limitBytes: null })
     case 429:
-      return new TechnicalLimit({ retryAfterSeconds: parseRetryAfter(retryAfter) })
+      return parseProviderError(body).codes.includes(NO_CREDIT)
+        ? failedByAccount(status)
+        : new TechnicalLimit({ retryAfterSeconds: parseRetryAfter(retryAfter) })
     default:
       return new UpstreamFailed({ cause: `status ${status}` })
   }
@@ -54,7 +56,7 @@ export const refusalOfError = (error: unknown): UpstreamRefusal => {
   const object = asObject(error)
   const codes = [object?.code, object?.status, object?.status_code, object?.type].map(asCode)
   const is = (...known: ReadonlyArray<string>) => codes.some((code) => known.includes(code))
-  if (is("429", "rate_limit_exceeded", "rate_limit_error", "RESOURCE_EXHAUSTED")) {
+  if (!is(NO_CREDIT) && is("429", "rate_limit_exceeded", "rate_limit_error", "RESOURCE_EXHAUSTED")) {
     return new TechnicalLimit({ retryAfterSeconds: DEFAULT_RETRY_SECONDS })
   }
   if (is("413")) return new RequestTooLarge({ limitBytes: null })
@@ -68,6 +70,14 @@ const asCode = (value: unknown): string => (typeof value === "string" || typeof 
 const REJECTED = "The model does not accept this request. Check its parameters and messages."
 
 /**
+ * OpenAI's error code for an account without credit. The status is 429, but a repetition of the request fails too.
+ */
+const NO_CREDIT = "insufficient_quota"
+
+const failedByAccount = (status: number): UpstreamFailed =>
+  new UpstreamFailed({ cause: `status ${status}, about the gateway's account` })
+
+/**
  * Matches messages about the gateway's API key or balance at the provider. Some providers send them with status 400.
  * Only the beginning of a message is matched: a refusal can quote the request, so a client could otherwise cause an
  * upstream failure by sending such a message.
@@ -76,7 +86,7 @@ const OUR_ACCOUNT = /^(?:API key not valid|Your credit balance is too low|Billin
 
 const rejected = (status: number, error: ProviderError, names: ProviderNames): UpstreamRejected | UpstreamFailed =>
   OUR_ACCOUNT.test(error.message)
-    ? new UpstreamFailed({ cause: `status ${status}, about the gateway's account` })
+    ? failedByAccount(status)
     : new UpstreamRejected({
         message: redactedText(error.message, names) ?? REJECTED,
         param: redactedParam(error.param, names)
