@@ -69,7 +69,7 @@ describe("a payment", () => {
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()
       upstream.always(creating())
-      const all = yield* Effect.all(Array(33).fill(provider.open(intent)), { concurrency: "unbounded" })
+      const all = yield* Effect.replicateEffect(provider.open(intent), 33, { concurrency: "unbounded" })
       expect(new Set(all.map(({ providerPaymentId }) => providerPaymentId))).toEqual(
         new Set([opened.providerPaymentId])
       )
