@@ -1,10 +1,10 @@
 import { describe, expect, it } from "@effect/vitest"
 import { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
-import { BadSignature, type PaymentWebhook } from "@tollgate/application/topup/PaymentProviders"
+import { BadSignature, type PaymentWebhook, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import { TopUpCounters, TopUpCounts } from "@tollgate/application/topup/TopUpCounts"
 import { orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
 import { Effect, Fiber, Option, TestClock } from "effect"
-import { anOrder } from "../../support/resellers.ts"
+import { anOrder, instant, MINUTE } from "../../support/resellers.ts"
 import { anObservation, aWebhook, TopUpFixture } from "./TopUpFixture.ts"
 
 const body = new Uint8Array()
@@ -146,6 +146,37 @@ describe("a webhook", () => {
       expect(fixture.log).toEqual(["refresh"])
       yield* TestClock.adjust("3 seconds")
       expect(fixture.orders.get(anOrder().id)?.order.status).toBe("credited")
+    }).pipe(Effect.provide(fixture.layer))
+  })
+
+  const credited = { status: "credited", paidAt: instant(1), creditedAt: instant(1) } as const
+  const eightDaysLate = instant(MINUTE * 60 + 8 * 24 * 60 * MINUTE)
+
+  it.effect.each([
+    ["a credited order that can receive no more money", anOrder({ method: "qris", ...credited }), instant(2)],
+    ["an order that expired eight days ago", anOrder({ status: "expired" }), eightDaysLate]
+  ] as const)("is not acknowledged if the provider does not report the state of %s", ([, order, now]) => {
+    const fixture = notified(named, order)
+    fixture.response = Effect.fail(
+      new ProviderUnavailable({ provider: "bsc", kind: "network", ambiguous: false, detail: "" })
+    )
+    return Effect.gen(function* () {
+      yield* TestClock.setTime(now.getTime())
+      expect((yield* Effect.flip(handleWebhook("bsc", {}, body)))._tag).toBe("PaymentProviderUnavailable")
+      yield* TestClock.adjust("1 seconds")
+      fixture.response = Effect.succeed(anObservation("Paid"))
+      expect(yield* handleWebhook("bsc", {}, body)).toEqual({ success: true })
+      expect(fixture.orders.get(order.id)?.order.status).toBe("credited")
+    }).pipe(Effect.provide(fixture.layer))
+  })
+
+  it.effect("is acknowledged without a response of the provider if the order is refreshed later", () => {
+    const fixture = notified()
+    fixture.response = Effect.never
+    return Effect.gen(function* () {
+      const handled = yield* Effect.fork(handleWebhook("bsc", {}, body))
+      yield* TestClock.adjust("2 seconds")
+      expect(yield* Fiber.join(handled)).toEqual({ success: true })
     }).pipe(Effect.provide(fixture.layer))
   })
 

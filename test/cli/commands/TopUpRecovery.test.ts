@@ -110,34 +110,68 @@ describe("tollgate topups, after a restore", () => {
       })
     )
 
+    /** Starts a simulator of payment providers, which the commands use from then on. */
+    const simulated = Effect.gen(function* () {
+      const { baseUrl, get, post } = yield* startedSimulator()
+      Object.assign(process.env, { PAYMENTS_SIMULATOR: "on", PAYMENTS_SIM_PORT: new URL(baseUrl).port })
+      /** Sends five USDT to each address whose balance was read. */
+      const payAll = Effect.gen(function* () {
+        const read = listOf((yield* get("/payments")).body.payments)
+        const sent = yield* Effect.forEach(read, ({ reference }) =>
+          post("/bsc/transfers", {
+            deposit_address: textOf(reference),
+            contract_address: CONTRACT,
+            raw: "5000000000000000000"
+          })
+        )
+        const finalAt = sent.map(({ body }) => Date.parse(textOf(body.final_at)))
+        yield* Effect.sleep(Math.max(...finalAt) - Date.now() + 10)
+      })
+      return { payAll }
+    })
+    const skipThree = tollgate("topups", "skip-addresses", "--count", "3", "--reason", "restore", "--json")
+
     it.scoped("finds a deposit at a skipped address", () =>
       Effect.gen(function* () {
-        const { baseUrl, get, post } = yield* startedSimulator()
-        Object.assign(process.env, { PAYMENTS_SIMULATOR: "on", PAYMENTS_SIM_PORT: new URL(baseUrl).port })
+        const { payAll } = yield* simulated
         const { id: resellerId } = yield* Programme.signedUp("skipped@example.com")
         const orders = yield* TopUpOrders
-        const before = yield* orders.draft(aNewTopUp(resellerId))
-        const skip = yield* tollgate("topups", "skip-addresses", "--count", "3", "--reason", "restore", "--json")
+        const before = yield* Programme.orderedBep20(resellerId, 1n)
+        const skip = yield* skipThree
         const first = (before.depositIndex ?? 0) + 1
         expect(documentOf(skip), skip.stderr).toEqual({ first_index: first, last_index: first + 2 })
         const after = yield* orders.draft(aNewTopUp(resellerId))
         expect(after.depositIndex).toBe(first + 3)
+        yield* orders.abandon(after.id, "a test")
 
-        const range = ["--from", String(first), "--to", String(first + 2)]
-        const none = yield* tollgate("topups", "deposits", ...range, "--json")
+        const one = ["--from", String(first), "--to", String(first)]
+        const none = yield* tollgate("topups", "deposits", ...one, "--json")
         expect(documentOf(none), none.stderr).toEqual([])
-        // The simulator lists every address whose balance was read.
-        const [read] = listOf((yield* get("/payments")).body.payments)
-        const sent = yield* post("/bsc/transfers", {
-          deposit_address: textOf(read?.reference),
-          contract_address: CONTRACT,
-          raw: "5000000000000000000"
-        })
-        yield* Effect.sleep(Date.parse(textOf(sent.body.final_at)) - Date.now() + 10)
-        const one = yield* tollgate("topups", "deposits", ...range, "--json")
+        yield* payAll
+        const found = yield* tollgate("topups", "deposits", ...one, "--json")
         const deposit = { token_kind: "usdt", received_raw: "5000000000000000000", received_usd_micro: "5000000" }
-        expect(documentOf(one), one.stderr).toMatchObject([deposit])
-        expect((yield* tollgate("topups", "deposits", ...range)).stdout).toMatch(/ usdt +5\.000000 USD$/m)
+        expect(documentOf(found), found.stderr).toMatchObject([deposit])
+        expect((yield* tollgate("topups", "deposits", ...one)).stdout).toMatch(/ usdt +5\.000000 USD$/m)
+      })
+    )
+
+    it.scoped("finds the deposit of an order that was a draft at the restored time", () =>
+      Effect.gen(function* () {
+        const { payAll } = yield* simulated
+        const { id: resellerId } = yield* Programme.signedUp("drafted@example.com")
+        const draft = yield* Effect.flatMap(TopUpOrders, (orders) => orders.draft(aNewTopUp(resellerId)))
+        const known = yield* Programme.orderedBep20(resellerId, 1n)
+        const skip = yield* skipThree
+        const first = draft.depositIndex ?? 0
+        const last = (known.depositIndex ?? 0) + 3
+        expect(documentOf(skip), skip.stderr).toEqual({ first_index: first, last_index: last })
+
+        const range = ["--from", String(first), "--to", String(last)]
+        yield* tollgate("topups", "deposits", ...range, "--json")
+        yield* payAll
+        const found = yield* tollgate("topups", "deposits", ...range, "--json")
+        const indexes = (documentOf(found) as ReadonlyArray<{ index: number }>).map(({ index }) => index)
+        expect(indexes, found.stderr).toEqual([first, last - 2, last - 1, last])
       })
     )
 

@@ -140,7 +140,7 @@ const skipAddresses = reportCommand(
       return {
         document: { first_index: first, last_index: last },
         text:
-          `No order will get the deposit addresses with the indexes ${first} to ${last}. Read their balances with: ` +
+          `No new order will get a deposit address with an index from ${first} to ${last}. Read their balances with: ` +
           `tollgate topups deposits --from ${first} --to ${last}`
       } satisfies Report
     })
@@ -151,7 +151,7 @@ const index = (name: string, description: string) => option(name, "N", whole(0, 
 const depositsOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed, R>) =>
   reportCommand(
     "deposits",
-    "Read the balances of deposit addresses from BNB Smart Chain, and list the addresses with a balance.",
+    "Read the balances of deposit addresses from BNB Smart Chain, and list the addresses with a balance that belong to no order.",
     {
       from: index("from", "The first deposit index."),
       to: index("to", `The last deposit index. One command reads at most ${MAX_SCANNED} addresses.`)
@@ -165,9 +165,11 @@ const depositsOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed,
         const { all } = yield* PaymentProviders
         const read = all.find(({ deposits }) => deposits !== undefined)?.deposits
         if (read === undefined) return yield* unavailable("No payment provider with deposit addresses is configured.")
-        const found = yield* Effect.catchTag(read({ first: from, last: to }), "ProviderUnavailable", ({ detail }) =>
+        const balances = yield* Effect.catchTag(read({ first: from, last: to }), "ProviderUnavailable", ({ detail }) =>
           unavailable(`The balances could not be read: ${detail}`)
         )
+        const ordered = yield* (yield* TopUpRecovery).orderedIndexes({ first: from, last: to })
+        const found = balances.filter(({ index }) => !ordered.has(index))
         return {
           document: found.map(({ address, index, receivedRaw, tokenKind }) => ({
             index,
@@ -178,7 +180,7 @@ const depositsOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed,
           })),
           text:
             found.length === 0
-              ? `No deposit address with an index from ${from} to ${to} has a balance.`
+              ? `No deposit address without an order, with an index from ${from} to ${to}, has a balance.`
               : table(
                   [
                     { heading: "index", cell: ({ index }) => String(index), align: "right" },

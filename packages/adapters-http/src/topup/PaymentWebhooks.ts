@@ -48,9 +48,10 @@ const paymentWebhook = HttpApiEndpoint.post("receivePaymentWebhook", "/webhooks/
       summary: "Receive a payment notification (for payment providers)",
       description:
         "After a notification, this service requests the payment status from the payment provider. Notifications about " +
-        "unknown orders are acknowledged like all others.",
+        "unknown orders are acknowledged like all others. The response is 503 if the payment status could not be read " +
+        "and would not be read again without a repeat of the notification.",
       public: true,
-      errors: ["BadSignature", "NotFound", "RequestTooLarge", "Overloaded"]
+      errors: ["BadSignature", "NotFound", "RequestTooLarge", "PaymentProviderUnavailable", "Overloaded"]
     })
   )
 

@@ -28,13 +28,22 @@ export const layer: Layer.Layer<TopUpRecovery, never, SqlClient.SqlClient> = Lay
           (rows) => new Map(rows.map(({ id, state }) => [id, state]))
         ).pipe(sqlErrorsAreDefects),
 
+      orderedIndexes: ({ first, last }) =>
+        Effect.map(
+          sql<{ deposit_index: number }>`SELECT deposit_index FROM topup_order
+            WHERE deposit_index BETWEEN ${first} AND ${last} AND provision_state = 'ready'`,
+          (rows) => new Set(rows.map(({ deposit_index }) => deposit_index))
+        ).pipe(sqlErrorsAreDefects),
+
       skipDepositIndexes: (count, operator) =>
         Effect.gen(function* () {
           // The range begins after the highest stored index, and not at the next value of the sequence: after a
           // restore, the sequence can be up to 32 ahead of the last index that it gave out, so lost orders can have
-          // indexes below its next value.
+          // indexes below its next value. The payment of a draft can have been opened after the restored time, so its
+          // index belongs to the range too.
           const [range] = yield* sql<DepositIndexRange>`
-            SELECT (SELECT coalesce(max(deposit_index), 0) + 1 FROM topup_order) AS first, max(index)::int AS last
+            SELECT (SELECT coalesce(min(deposit_index) FILTER (WHERE provision_state = 'creating'),
+                max(deposit_index) + 1, 1) FROM topup_order) AS first, max(index)::int AS last
             FROM (SELECT nextval('topup_deposit_index') AS index FROM generate_series(1, ${count})) AS skipped`
           if (range === undefined) return yield* Effect.dieMessage("the database returned no deposit index")
           const detail = { first: range.first, last: range.last }

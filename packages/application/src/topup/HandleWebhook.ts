@@ -4,13 +4,20 @@
  *
  * A webhook with a valid signature is acknowledged even if the named order does not exist. The provider then does not
  * repeat the webhook, and the response does not reveal which orders exist.
+ *
+ * A webhook is not acknowledged if the payment could not be read and the background task does not refresh the order any
+ * more. The repeat of the webhook is then the only way in which a refund or a very late payment becomes known.
  */
+import type { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
+import { nextRefreshAt } from "@tollgate/domain/topup/RefreshSchedule"
 import { orderIdOf } from "@tollgate/domain/topup/TopUpOrder"
 import { NotFound } from "@tollgate/domain/validation/RequestErrors"
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { unavailable } from "./OpenPayment.ts"
 import { OrderPayments } from "./OrderPayments.ts"
 import {
   type BadSignature,
@@ -19,13 +26,10 @@ import {
   PaymentProviders
 } from "./PaymentProviders.ts"
 import { TopUpCounts, type WebhookOutcome } from "./TopUpCounts.ts"
-import { TopUpOrders } from "./TopUpOrders.ts"
+import { type StoredTopUp, TopUpOrders } from "./TopUpOrders.ts"
 
-/**
- * The time after which the webhook is acknowledged even if the refresh still runs, because providers wait only a few
- * seconds.
- */
-const ACKNOWLEDGEMENT_TIMEOUT = Duration.seconds(2)
+/** The time after which the response is sent even if the refresh still runs, because providers wait only a few seconds. */
+const RESPONSE_TIMEOUT = Duration.seconds(2)
 
 const MAX_LOGGED_LENGTH = 100
 
@@ -42,10 +46,13 @@ export const handleWebhook = (providerName: string, headers: Headers, body: Uint
       })
     return yield* acknowledged(named, headers, body).pipe(
       Effect.tap(({ outcome }) => count(outcome)),
-      Effect.tapErrorCause((cause) => count(Cause.isFailure(cause) ? "refused" : "failed")),
+      Effect.tapErrorCause((cause) => count(isRefusal(cause) ? "refused" : "failed")),
       Effect.map(({ acknowledgement }) => acknowledgement)
     )
   })
+
+const isRefusal = (cause: Cause.Cause<NotFound | BadSignature | PaymentProviderUnavailable>): boolean =>
+  Option.exists(Cause.failureOption(cause), ({ _tag }) => _tag !== "PaymentProviderUnavailable")
 
 const acknowledged = (named: ReadonlyArray<PaymentProvider>, headers: Headers, body: Uint8Array) =>
   Effect.gen(function* () {
@@ -53,13 +60,23 @@ const acknowledged = (named: ReadonlyArray<PaymentProvider>, headers: Headers, b
 
     const stored = yield* orderOf(notification, label)
     if (Option.isSome(stored)) {
-      yield* Effect.timeoutOption((yield* OrderPayments).refresh(stored.value, "webhook"), ACKNOWLEDGEMENT_TIMEOUT)
+      yield* refreshOrRefuse(stored.value)
     } else {
       const orderNumber = notification.orderNumber?.slice(0, MAX_LOGGED_LENGTH)
       const provider = named[0]?.name
       yield* Effect.logInfo("a webhook named no order of this provider", { provider, order_number: orderNumber })
     }
     return { acknowledgement, outcome: Option.isSome(stored) ? ("accepted" as const) : ("no_order" as const) }
+  })
+
+/** Refreshes an order. Fails if its payment was not read in time and the background task does not refresh it any more. */
+const refreshOrRefuse = (stored: StoredTopUp) =>
+  Effect.gen(function* () {
+    const { refresh } = yield* OrderPayments
+    const result = yield* Effect.timeoutOption(refresh(stored, "webhook"), RESPONSE_TIMEOUT)
+    if (Option.exists(result, ({ refreshed }) => refreshed)) return
+    const now = new Date(yield* Clock.currentTimeMillis)
+    if (nextRefreshAt(stored.order, now) === undefined) return yield* unavailable()
   })
 
 /**

@@ -21,9 +21,12 @@ export class TopUpRecovery extends Context.Tag("@tollgate/application/TopUpRecov
   {
     /** Returns the states of the orders with these ids. An order that is not in the database has no state. */
     readonly states: (ids: ReadonlyArray<OrderId>) => Effect.Effect<ReadonlyMap<OrderId, StoredState>>
+    /** Returns the deposit indexes in the range that visible orders have. */
+    readonly orderedIndexes: (range: DepositIndexRange) => Effect.Effect<ReadonlySet<number>>
     /**
-     * Uses up the next deposit indexes, so that no order gets them. Returns the range from the first index that is
-     * above the indexes of all orders to the last index that was used up.
+     * Uses up the next deposit indexes, so that no order gets them. Returns the range of the indexes that lost orders
+     * can have. It ends with the last index that was used up. It begins with the first index of a draft, or, if there is
+     * no draft, with the first index above the indexes of all orders.
      */
     readonly skipDepositIndexes: (count: number, operator: Operator) => Effect.Effect<DepositIndexRange>
   }

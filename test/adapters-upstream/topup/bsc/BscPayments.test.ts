@@ -393,6 +393,35 @@ describe.skipIf(cannotRun !== undefined)("a payment", () => {
     })
   )
 
+  const searchOn = (urls: ReadonlyArray<string>, index: number, rpcQuorum = 1) =>
+    Effect.flatMap(
+      providerOf(urls, { rpcQuorum }),
+      ({ deposits }) => deposits?.({ first: index, last: index }) ?? Effect.dieMessage("no search for deposits")
+    )
+
+  it.scoped("is found by the search for deposits if another node is behind the chain", () =>
+    Effect.gen(function* () {
+      yield* onChain
+      const time = yield* Effect.promise(() => chain.time())
+      const behind = yield* aFalseNode({ time: new Date(time.getTime() - 3_600_000) })
+      const index = anIntent().depositIndex ?? 0
+      yield* payFinally(wallet.addressAt(index), DUE_RAW)
+      const found = [{ index, tokenKind: "usdt", receivedRaw: DUE_RAW }]
+      expect(yield* searchOn([behind, chain.url], index)).toMatchObject(found)
+      expect(yield* Effect.flip(searchOn([behind], index))).toMatchObject({ kind: "bad_response" })
+    })
+  )
+
+  it.scoped("is not found by the search for deposits if only one of two nodes reports it", () =>
+    Effect.gen(function* () {
+      yield* onChain
+      const falseNode = yield* aFalseNode({ balance: DUE_RAW })
+      const index = anIntent().depositIndex ?? 0
+      const found = yield* Effect.either(searchOn([falseNode, chain.url], index, 2))
+      expect(found).toMatchObject({ _tag: "Left", left: { kind: "bad_response" } })
+    })
+  )
+
   it.scoped("is not opened if the nodes disagree on its balance", () =>
     Effect.gen(function* () {
       yield* onChain

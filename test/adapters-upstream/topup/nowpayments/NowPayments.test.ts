@@ -65,6 +65,17 @@ const opened = {
 } as const
 
 describe("a payment", () => {
+  it.scopedLive("is opened in every coin while one reseller opens 32 payments", () =>
+    Effect.gen(function* () {
+      const { upstream, provider } = yield* withNowPayments()
+      upstream.always(creating())
+      const all = yield* Effect.replicateEffect(provider.open(intent), 33, { concurrency: "unbounded" })
+      expect(new Set(all.map(({ providerPaymentId }) => providerPaymentId))).toEqual(
+        new Set([opened.providerPaymentId])
+      )
+    }).pipe(quiet)
+  )
+
   it.scopedLive("is created once per coin with one token per dollar", () =>
     Effect.gen(function* () {
       const { upstream, provider } = yield* withNowPayments()

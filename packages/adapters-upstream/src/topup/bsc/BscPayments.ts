@@ -103,10 +103,10 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
     })
 
     /**
-     * Returns the balance of an address before its payment, and the first block that can contain the payment. Fails if
-     * the nodes disagree on the balance.
+     * Returns the balance of an address, and the first block whose transfers the balance may not include. Skips nodes
+     * that are behind the chain. Fails if the nodes disagree on the balance.
      */
-    const baselineOf = (contract: string, address: string) =>
+    const balanceAt = (contract: string, address: string) =>
       Effect.gen(function* () {
         const seen = yield* pool.ask(settings.rpcQuorum, (node) =>
           // Read the block before the balance, so that the balance already includes every transfer up to this block.
@@ -114,8 +114,15 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
         )
         const [{ balance }] = seen
         if (seen.some((other) => other.balance !== balance)) {
-          return yield* unavailable("bad_response", "the nodes disagree on the balance of a new address")
+          return yield* unavailable("bad_response", `the nodes disagree on the balance of ${address}`)
         }
+        return { balance, nextBlock: Math.min(...seen.map(({ block }) => block.number)) + 1 }
+      })
+
+    /** Returns the balance of an address before its payment, and the first block that can contain the payment. */
+    const baselineOf = (contract: string, address: string) =>
+      Effect.gen(function* () {
+        const { balance, nextBlock } = yield* balanceAt(contract, address)
         if (balance > 0n) {
           yield* Effect.logWarning(
             "a new deposit address already has a balance; check that no other deployment uses the same extended public key",
@@ -125,7 +132,7 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
             }
           )
         }
-        return { baselineRaw: balance, fromBlock: Math.min(...seen.map(({ block }) => block.number)) + 1 }
+        return { baselineRaw: balance, fromBlock: nextBlock }
       })
 
     const open = ({ due, depositIndex, createdAt }: PaymentIntent) =>
@@ -168,10 +175,12 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
       Effect.gen(function* () {
         const address = yield* addressAt(index)
         const found = yield* Effect.forEach(TOKEN_KINDS, (tokenKind) =>
-          Effect.map(
-            pool.ask(1, (node) => node.balanceOf(TOKEN_CONTRACTS[tokenKind], address)),
-            ([balance]) => ({ index, address, tokenKind, receivedRaw: TokenRaw(balance) })
-          )
+          Effect.map(balanceAt(TOKEN_CONTRACTS[tokenKind], address), ({ balance }) => ({
+            index,
+            address,
+            tokenKind,
+            receivedRaw: TokenRaw(balance)
+          }))
         )
         return found.filter(({ receivedRaw }) => receivedRaw > 0n)
       })

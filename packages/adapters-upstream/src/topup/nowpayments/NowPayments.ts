@@ -47,14 +47,18 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
     const label = labelOf(NAME, settings)
     const failures = failuresOf(label)
     const { baseUrl, limits, apiKey, callbackUrl } = settings
-    const timeout = Duration.millis(limits?.timeoutMillis ?? PaymentHttp.defaultLimits.timeoutMillis)
+    const configured = coinsOf(settings.currencies)
+    const { maxConcurrentCalls, timeoutMillis } = { ...PaymentHttp.defaultLimits, ...limits }
+    const timeout = Duration.millis(timeoutMillis)
     const http = yield* PaymentHttp.make({
       baseUrl,
       credential: { name: "x-api-key", value: apiKey },
       failures,
-      limits
+      // An opening makes one call per coin at the same time, and so does a refresh. With a limit for one call per order,
+      // half of the openings, which is the share of one reseller, would leave no call for other orders.
+      limits: { ...limits, maxConcurrentCalls: maxConcurrentCalls * Math.max(1, configured.length) }
     })
-    const coins = yield* Ref.make(coinsOf(settings.currencies))
+    const coins = yield* Ref.make(configured)
 
     const openIn = (coin: NowPaymentsCoin, { orderNumber, currency, amount }: RequestedPayment) => {
       const digits = new Digits(usdDigits(amount))
@@ -190,7 +194,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
         read: ({ body }) => Either.mapLeft(readAs(failures, body, Coins), failures.withoutAmount)
       })
       const taken = new Set(selectedCurrencies.map((code) => code.toLowerCase()))
-      const usable = coinsOf(settings.currencies).filter(({ code }) => taken.has(code))
+      const usable = configured.filter(({ code }) => taken.has(code))
       if (usable.length === 0)
         return yield* failures.unavailable("rejected", "the account accepts none of the configured coins")
       const missing = settings.currencies.filter(
