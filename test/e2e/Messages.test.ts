@@ -205,7 +205,7 @@ describe.each(generations.map((each) => [each.generation, each] as const))(
         readonly [call: () => Promise<unknown>, status: number, type: string, code: string]
       > = [
         [() => create({ messages: [] }), 400, "invalid_request_error", "invalid_request"],
-        [() => create({ max_tokens: 0 }), 400, "invalid_request_error", "invalid_request"],
+        [() => create({ max_tokens: -1 }), 400, "invalid_request_error", "invalid_request"],
         [() => make("tg_wrong").messages.create(hello), 401, "authentication_error", "invalid_api_key"],
         [() => make(poor.key).messages.create(hello), 402, "billing_error", "insufficient_balance"],
         [() => create({ model: "unknown" }), 404, "not_found_error", "model_not_found"],
@@ -350,6 +350,14 @@ describe("the charge of a message", () => {
       })
       expect(debit).toBe(5n + 20n + 300n + 2n * 2n)
     }
+  })
+
+  it("is its prompt if max_tokens is 0 and the provider only fills its cache", async () => {
+    const cached = usage(5, 0, { written: 20 })
+    gateway.upstream.next(json(message({ content: [], usage: cached, stopReason: "max_tokens" })))
+    const client = new Anthropic(options(gateway.key))
+    const debit = await debitOf(() => client.messages.create({ ...hello, max_tokens: 0 }))
+    expect(debit).toBe(5n + 20n)
   })
 })
 

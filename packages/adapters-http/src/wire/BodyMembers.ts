@@ -53,10 +53,10 @@ export class MemberValues {
     return undefined
   }
 
-  /** Reads a required integer of at least 1. */
+  /** Reads a required integer of at least 0. */
   count(member: Found, param: string): number {
-    const value = isPresent(member) ? this.integer(member, param) : 0
-    if (value !== undefined && value < 1) this.#refuse(param, "must be an integer of at least 1")
+    const value = isPresent(member) ? this.integer(member, param) : -1
+    if (value !== undefined && value < 0) this.#refuse(param, "must be an integer of at least 0")
     return value ?? 0
   }
 
@@ -68,6 +68,10 @@ export class MemberValues {
     this.fault ??= new InvalidRequest({ message: `'${param}' ${must}.`, param })
   }
 }
+
+/** Returns the limit of output tokens for the hold. Some providers ignore a limit below 1, so it counts as no limit. */
+export const outputLimit = (given: number | undefined): number | undefined =>
+  given !== undefined && given < 1 ? undefined : given
 
 export const isPresent = (member: Found): member is ScannedMember => member !== undefined && member.type !== "null"
 

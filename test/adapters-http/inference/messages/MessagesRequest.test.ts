@@ -34,6 +34,10 @@ describe("a messages request", () => {
     expect(accepted(minimal)).toMatchObject({ streamed: false, size: { maxOutputTokens: 10, choices: 1 } })
   })
 
+  it("has no output limit if its max_tokens is 0", () => {
+    expect(accepted({ ...minimal, max_tokens: 0 }).size.maxOutputTokens).toBeUndefined()
+  })
+
   it.each([
     ["model", { ...minimal, model: undefined }],
     ["model", { ...minimal, model: "" }],
@@ -45,7 +49,6 @@ describe("a messages request", () => {
     ["messages[0].role", { ...minimal, messages: [{ content: "hi" }] }],
     ["max_tokens", { ...minimal, max_tokens: undefined }],
     ["max_tokens", { ...minimal, max_tokens: null }],
-    ["max_tokens", { ...minimal, max_tokens: 0 }],
     ["max_tokens", { ...minimal, max_tokens: -1 }],
     ["max_tokens", { ...minimal, max_tokens: 1.5 }],
     ["max_tokens", { ...minimal, max_tokens: "10" }],

@@ -31,8 +31,8 @@ const MessageRequest = Schema.Struct(
   {
     model,
     messages,
-    max_tokens: Schema.Int.pipe(Schema.positive()).annotations({
-      description: "The maximum number of tokens in the response."
+    max_tokens: Schema.NonNegativeInt.annotations({
+      description: "The maximum number of tokens in the response. 0 fills the prompt cache of the provider."
     }),
     system,
     stream: Schema.optional(Schema.Boolean).annotations({

@@ -8,7 +8,7 @@ import { hostedToolOf } from "@tollgate/domain/inference/HostedTools"
 import type { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import { promptText } from "@tollgate/domain/inference/MessagesPrompt"
 import * as Either from "effect/Either"
-import { isPresent, MemberValues, sizeOfMembers } from "../../wire/BodyMembers.ts"
+import { isPresent, MemberValues, outputLimit, sizeOfMembers } from "../../wire/BodyMembers.ts"
 import { hostedToolsIn } from "../../wire/HostedToolMembers.ts"
 import { type ScannedBody, slicedScanner } from "../../wire/JsonScan.ts"
 import { namesOtherModel, otherModelsIn } from "../../wire/OtherModels.ts"
@@ -61,6 +61,7 @@ const TOOLS_IN_MESSAGES: ReadonlyArray<ToolPath> = [
   [EACH, "content", EACH, "tool_changes", EACH, "tool", "definition", "type"]
 ]
 
+/** A `max_tokens` of 0 is valid: Anthropic then fills the prompt cache and generates nothing. */
 export const readMessagesRequest = (body: Buffer): Slices<Either.Either<MessagesRequest, InvalidRequest>> =>
   read(body, (values, { max_tokens }) => values.count(max_tokens, "max_tokens"))
 
@@ -78,7 +79,7 @@ function* read(
   const values = new MemberValues(body)
   const model = values.name(members.model, "model")
   values.filledArray(members.messages, "messages")
-  const maxOutputTokens = maxTokensOf(values, members)
+  const maxOutputTokens = outputLimit(maxTokensOf(values, members))
   const streamed = values.flag(members.stream, "stream")
   const { messages, system, tools, output_config, output_format } = members
   const addedTools = yield* toolNamesIn(body, messages, TOOLS_IN_MESSAGES, hostedTool)

@@ -7,7 +7,7 @@ import { hostedToolOf } from "@tollgate/domain/inference/HostedTools"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import { promptText } from "@tollgate/domain/inference/ResponsesPrompt"
 import * as Either from "effect/Either"
-import { isPresent, MemberValues, sizeOfMembers } from "../../wire/BodyMembers.ts"
+import { isPresent, MemberValues, outputLimit, sizeOfMembers } from "../../wire/BodyMembers.ts"
 import { hostedToolsIn } from "../../wire/HostedToolMembers.ts"
 import { type ScannedBody, type ScannedMember, slicedScanner } from "../../wire/JsonScan.ts"
 import { otherModelsIn } from "../../wire/OtherModels.ts"
@@ -82,13 +82,11 @@ const requestOf = (
   if (values.flag(members.background, "background")) {
     values.fault ??= invalid("background", "must not be true: this service does not store responses")
   }
-  const limit = values.integer(members.max_output_tokens, "max_output_tokens")
+  const maxOutputTokens = outputLimit(values.integer(members.max_output_tokens, "max_output_tokens"))
   const { input, instructions, tools, text, fallbacks, models } = members
   values.fault ??= imageTool("tools", tools?.typeNames ?? []) ?? imageTool("input", addedTools)
   const fault = values.fault ?? otherModelsIn({ fallbacks, models })
   if (fault !== undefined) return Either.left(fault)
-  // Some providers ignore a limit below 1, so such a limit counts as no limit.
-  const maxOutputTokens = limit !== undefined && limit < 1 ? undefined : limit
   const hostedTools = hostedToolsIn(tools, {
     search_parameters: [members.search_parameters, "web_search"],
     plugins: [members.plugins, "plugins"]
