@@ -17,7 +17,9 @@ const unhostedTools: { readonly [P in ToolProtocol]: ReadonlySet<string> } = {
     "custom",
     "function",
     "bash",
+    "browser_toolset",
     "computer",
+    "computer_toolset",
     "memory",
     "text_editor",
     "tool_search_tool",
@@ -25,7 +27,17 @@ const unhostedTools: { readonly [P in ToolProtocol]: ReadonlySet<string> } = {
     "tool_search_tool_regex",
     ""
   ]),
-  responses: new Set(["function", "custom", "apply_patch", "local_shell", "namespace", "tool_search", ""])
+  responses: new Set([
+    "function",
+    "custom",
+    "apply_patch",
+    "computer",
+    "computer_use",
+    "local_shell",
+    "namespace",
+    "tool_search",
+    ""
+  ])
 }
 
 /** The version at the end of a type, as in `web_search_20250305` and `web_search_preview_2025_03_11`. */

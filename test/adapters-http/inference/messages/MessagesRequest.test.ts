@@ -23,6 +23,8 @@ const CLIENT_TOOLS = [
   "bash_20250124",
   "text_editor_20250728",
   "computer_20250124",
+  "computer_toolset_20260801",
+  "browser_toolset_20260801",
   "memory_20250818",
   "tool_search_tool_regex_20251119"
 ]

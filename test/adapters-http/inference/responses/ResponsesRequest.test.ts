@@ -111,15 +111,13 @@ describe("a responses request", () => {
 
   it.each([
     [["function", "custom", "local_shell", "apply_patch", "namespace", "tool_search"], []],
+    [["computer", "computer_use_preview", "computer_use_preview_2025_03_11"], []],
     [["web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"], ["web_search"]],
     [
       ["file_search", "code_interpreter", "mcp"],
       ["file_search", "code_interpreter", "mcp"]
     ],
-    [
-      ["computer_use_preview", "computer", "shell"],
-      ["computer_use", "computer", "shell"]
-    ],
+    [["shell"], ["shell"]],
     [["x_search"], ["x_search"]]
   ])("with tools of the types %j has the hosted tools %j", (types, found) => {
     const tools = types.map((type) => ({ type }))
