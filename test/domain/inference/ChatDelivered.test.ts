@@ -163,6 +163,22 @@ describe("the text of a chat prompt", () => {
     expect(promptText({ messages: [{ role: "user", content }] }).extraTokens).toBe(3 + 3)
   })
 
+  it("has no attachment for a part that is not an image, a sound, a video or a file", () => {
+    const content = [
+      { type: "thinking", thinking: [{ type: "text", text: "hm" }] },
+      { type: "reference", reference_ids: [1] }
+    ]
+    const { text, extraTokens } = promptText({ messages: [{ role: "assistant", content }] })
+    expect(text).toBe("assistanthm")
+    expect(extraTokens).toBe(3 + 3)
+  })
+
+  it("contains the calls of custom tools and of functions", () => {
+    const calls = { tool_calls: [{ type: "custom", custom: { name: "c", input: "x" } }] }
+    const legacy = { function_call: { name: "f", arguments: "{}" } }
+    expect(promptText({ messages: [calls, legacy] }).text).toBe("cxf{}")
+  })
+
   it("is empty for a malformed body", () => {
     expect(promptText([1, 2]).text).toBe("")
     expect(promptText({ messages: [null, 7, { content: [null] }] }).text).toBe("")

@@ -22,12 +22,18 @@ export const contentOf = (frame: JsonObject): string => {
 /** Returns the content of one delta or message. */
 export const deltaContent = (delta: JsonObject): string => {
   const reasoning = asText(delta.reasoning_content) || asText(delta.reasoning) || detailsOf(delta.reasoning_details)
-  let text = textOf(delta.content) + asText(delta.refusal) + reasoning
+  const text = textOf(delta.content) + asText(delta.refusal) + reasoning
+  return text + callsContent(delta) + asText(asObject(delta.audio)?.transcript)
+}
+
+/** Returns the content of the tool calls in one delta or message. */
+export const callsContent = (delta: JsonObject): string => {
+  let text = ""
   for (const item of asArray(delta.tool_calls)) {
     const call = asObject(item)
     text += callContent(asObject(call?.function)) + callContent(asObject(call?.custom))
   }
-  return text + callContent(asObject(delta.function_call)) + asText(asObject(delta.audio)?.transcript)
+  return text + callContent(asObject(delta.function_call))
 }
 
 /**
@@ -46,7 +52,7 @@ const detailsOf = (details: unknown): string => {
 /**
  * Returns the text of `content`. Some providers send a list of parts, and put a list of reasoning parts into one part.
  */
-const textOf = (content: unknown): string => {
+export const textOf = (content: unknown): string => {
   if (typeof content === "string") return content
   let text = ""
   for (const item of asArray(content)) {

@@ -1,8 +1,15 @@
 /**
  * Extracts the prompt of a chat request: messages, tool definitions and the response format.
  */
+import { callsContent, textOf } from "./ChatDelivered.ts"
 import { asArray, asObject, asText } from "./Json.ts"
 import { definitionTexts, extraTokensOf, type PromptText } from "./PromptText.ts"
+
+/**
+ * The types of parts that are images, sounds, videos or files. The hold sets aside tokens for the same types. If the
+ * count included other parts, it could exceed the hold.
+ */
+export const ATTACHMENTS: ReadonlyArray<string> = ["image_url", "input_audio", "video_url", "file"]
 
 /** Returns the prompt text of a parsed body. Base64 data is not text: each attachment adds a fixed number of tokens. */
 export const promptText = (body: unknown): PromptText => {
@@ -14,16 +21,11 @@ export const promptText = (body: unknown): PromptText => {
     const message = asObject(item)
     if (message === undefined) continue
     messages += 1
-    parts.push(asText(message.role), asText(message.name), asText(message.content))
-    for (const part of asArray(message.content)) {
-      const piece = asObject(part)
-      const text = piece?.text ?? piece?.refusal
-      if (piece !== undefined && typeof text !== "string") attachments += 1
-      parts.push(asText(text))
-    }
-    for (const call of asArray(message.tool_calls)) parts.push(asText(asObject(asObject(call)?.function)?.name))
-    for (const call of asArray(message.tool_calls)) parts.push(asText(asObject(asObject(call)?.function)?.arguments))
+    parts.push(asText(message.role), asText(message.name), textOf(message.content), callsContent(message))
+    for (const part of asArray(message.content)) if (isAttachment(part)) attachments += 1
   }
   const definitions = definitionTexts([request?.tools, request?.functions, request?.response_format])
   return { text: parts.concat(definitions).join(""), extraTokens: extraTokensOf(messages, attachments) }
 }
+
+const isAttachment = (part: unknown): boolean => ATTACHMENTS.includes(asText(asObject(part)?.type))

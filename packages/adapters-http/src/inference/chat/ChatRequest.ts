@@ -3,7 +3,7 @@
  * routing, metering and billing need are read.
  */
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
-import { promptText } from "@tollgate/domain/inference/ChatPrompt"
+import { ATTACHMENTS, promptText } from "@tollgate/domain/inference/ChatPrompt"
 import type { RequestSize } from "@tollgate/domain/inference/Estimate"
 import { hostedToolOf } from "@tollgate/domain/inference/HostedTools"
 import type { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
@@ -49,7 +49,7 @@ const scan = slicedScanner({
   maxValues: MAX_PROMPT_VALUES,
   media: {
     members: ["url", "data", "file_data"],
-    types: ["image_url", "input_audio", "video_url", "file"],
+    types: ATTACHMENTS,
     unsizedTypes: ["audio_url", "document_url", "file", "input_audio", "video_url"],
     unread: ["detail", "id", "tool_call_id", "type"]
   }
