@@ -31,7 +31,7 @@ const MessageRequest = Schema.Struct(
   {
     model,
     messages,
-    max_tokens: Schema.NonNegativeInt.annotations({
+    max_tokens: Schema.Int.pipe(Schema.nonNegative()).annotations({
       description: "The maximum number of tokens in the response. 0 fills the prompt cache of the provider."
     }),
     system,
