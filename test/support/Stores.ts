@@ -83,7 +83,8 @@ export const catalogOf = (...models: ReadonlyArray<ModelMembers>): CatalogTerms 
         public_name: "m",
         display_name: "M",
         author: "Lab",
-        price_usd_micro_per_million_tokens: { input: 1_000, cache_read: 100, cache_write: 1_250, output: 4_000 },
+        // A cache write is not dearer than input, so a hold has exactly the cost of its estimate at the rate of input.
+        price_usd_micro_per_million_tokens: { input: 1_000, cache_read: 100, cache_write: 1_000, output: 4_000 },
         routes: [{ provider: "lab", upstream_model: `${model.public_name ?? "m"}-1` }],
         ...model
       }))

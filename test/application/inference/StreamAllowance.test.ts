@@ -132,11 +132,12 @@ class World {
     if (stream !== undefined) this.#settle(stream, chargeAtCheckpoint(stream.delivery.checkpoint))
   }
 
-  /** Returns the amount that is written off if the provider of the first stream reported `input` prompt tokens. */
-  writeOffIfReported(input: bigint): bigint {
+  /** Returns the amount that is written off if the provider of the first stream reported these prompt tokens. */
+  writeOffIfReported(input: bigint, cacheWrite = 0n): bigint {
     const [stream] = this.streams
     if (stream === undefined) return 0n
-    const charged = { ...this.#charge(stream).charged, input: Tokens.Tokens(input) }
+    const prompt = { input: Tokens.Tokens(input), cacheWrite: Tokens.Tokens(cacheWrite) }
+    const charged = { ...this.#charge(stream).charged, ...prompt }
     const charge: Charge = { charged, consumed: charged, source: "upstream" }
     return decideSettlement(stream.hold, charge, this.price, this.balances).settlement.writeoffPico
   }
@@ -219,6 +220,13 @@ describe("a stream whose prompt has unsized content", () => {
     expect(tokens).toBeLessThanOrEqual(4_000n - COUNTED_PROMPT)
     expect(tokens).toBeGreaterThan(3_900n - COUNTED_PROMPT)
     expect(world.writeOffIfReported(200_000n)).toBe(0n)
+  })
+
+  it("writes nothing off if the provider writes this content to a cache at a higher price", () => {
+    const world = new World(0n, 404_000n, { ...PRICE, cacheWrite: PicoPerToken(2n) })
+    world.begin(UNSIZED)
+    expect(BigInt(deliverUntilRefused(world)) / 3n).toBeGreaterThan(3_900n - 2n * COUNTED_PROMPT)
+    expect(world.writeOffIfReported(0n, 200_000n + COUNTED_PROMPT)).toBe(0n)
   })
 
   it("uses the tokens that are set aside for this content after the provider has reported a smaller prompt", () => {

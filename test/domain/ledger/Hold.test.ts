@@ -23,6 +23,20 @@ import { property } from "../../support/property.ts"
 const planAvailable = ({ plan }: Balances) => (plan === undefined ? Tokens.zero : Account.available(plan))
 const paygAvailable = ({ payg }: Balances) => (payg === undefined ? 0n : Account.available(payg))
 
+/** Thousandths. */
+const share = FastCheck.bigInt({ min: 0n, max: 1_000n })
+
+/** Returns a prompt of which these thousandths were written to a cache, and then read from a cache. */
+const promptOf = (tokens: bigint, written: bigint, read: bigint) => {
+  const cacheWrite = (tokens * written) / 1_000n
+  const cacheRead = ((tokens - cacheWrite) * read) / 1_000n
+  return {
+    input: Tokens.Tokens(tokens - cacheWrite - cacheRead),
+    cacheWrite: Tokens.Tokens(cacheWrite),
+    cacheRead: Tokens.Tokens(cacheRead)
+  }
+}
+
 describe("a hold", () => {
   property("never exceeds the available balance", [estimate, price, balances], (e, p, b) => {
     const held = Either.getOrUndefined(decideHold(e, p, b))
@@ -54,11 +68,24 @@ describe("a hold", () => {
   property("sets aside the whole estimate or everything available", [estimate, price, balances], (e, p, b) => {
     const held = Either.getOrUndefined(decideHold(e, p, b))
     if (held === undefined) return true
-    const expected = TokenUsage.plain(Tokens.add(e.inputCeiling, e.unsizedInput ?? Tokens.zero), e.output)
+    const prompt = Tokens.add(e.inputCeiling, e.unsizedInput ?? Tokens.zero)
+    const expected = { ...TokenUsage.none, [Price.dearestPromptClass(p)]: prompt, output: e.output }
     const value = Price.prefixCost(p, expected, held.hold.planTokens) + held.hold.paygPico
     const isUsedUp = held.hold.paygPico === paygAvailable(b) && held.hold.planTokens === planAvailable(b)
     return value === Price.cost(p, expected) || isUsedUp
   })
+
+  const classes = FastCheck.tuple(share, share)
+  property(
+    "that covers its estimate covers each usage within the estimate, in every class of prompt tokens",
+    [estimate, price, balances, classes],
+    (e, p, b, [written, read]) => {
+      const held = Either.getOrUndefined(decideHold(e, p, b))
+      if (held === undefined || !coversEstimate(held.hold, e, p)) return true
+      const prompt = promptOf(e.inputCeiling + (e.unsizedInput ?? 0n), written, read)
+      return covers(held.hold, { ...prompt, output: e.output }, p)
+    }
+  )
 
   it("needs no balance for output if the request generates no output", () => {
     const one = Price.PicoPerToken(1n)
@@ -96,7 +123,6 @@ describe("a hold for unsized content", () => {
     return isFree(b.plan) && isFree(b.payg) && paygAvailable(held) === 0n && planAvailable(held) === 0n
   })
 
-  const share = FastCheck.bigInt({ min: 0n, max: 1_000n })
   // Many tokens are possible but few are certain, so holds are often smaller than the estimate.
   const few = FastCheck.bigInt({ min: 0n, max: 50n })
   const rate = few.map(Price.PicoPerToken)
@@ -110,7 +136,7 @@ describe("a hold for unsized content", () => {
       unsizedInput: Tokens.Tokens(unsizedInput * 10n)
     })
   )
-  const steps = FastCheck.array(FastCheck.tuple(FastCheck.boolean(), FastCheck.nat(9), small, share), {
+  const steps = FastCheck.array(FastCheck.tuple(FastCheck.boolean(), FastCheck.nat(9), small, share, share), {
     maxLength: 60
   })
 
@@ -120,7 +146,7 @@ describe("a hold for unsized content", () => {
       payg: accountOf(UsdPico.UsdPico(m * 1_000n))
     }
     const open: Array<{ readonly hold: Hold; readonly e: Estimate }> = []
-    return all.every(([begins, nth, e, thousandths]) => {
+    return all.every(([begins, nth, e, thousandths, written]) => {
       if (begins) {
         const held = Either.getOrUndefined(decideHold(e, p, now))
         if (held === undefined) return true
@@ -131,7 +157,7 @@ describe("a hold for unsized content", () => {
       const [ended] = open.splice(nth % Math.max(1, open.length), 1)
       if (ended === undefined) return true
       const most = ended.e.inputCeiling + (ended.e.unsizedInput ?? 0n)
-      const charged = TokenUsage.plain(Tokens.Tokens((most * thousandths) / 1_000n), ended.e.output)
+      const charged = { ...promptOf((most * thousandths) / 1_000n, written, 0n), output: ended.e.output }
       const after = decideSettlement(ended.hold, { charged, consumed: charged, source: "upstream" }, p, now)
       now = after
       return after.settlement.writeoffPico === 0n || !coversEstimate(ended.hold, ended.e, p)

@@ -21,6 +21,7 @@ import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { isZero, type PromptUsage } from "@tollgate/domain/inference/ReportedUsage"
 import { coveredOutput, covers, coversEstimate, type Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import { type KeyBudgetExceeded, shortageOf } from "@tollgate/domain/ledger/KeyHold"
+import { dearestPromptClass } from "@tollgate/domain/ledger/Price"
 import { extensionSize, FIRST_SLICE, isSliceDue, nextSlice } from "@tollgate/domain/ledger/Slice"
 import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import * as Tokens from "@tollgate/domain/money/Tokens"
@@ -64,6 +65,11 @@ export class StreamAllowance implements Allowance {
    * provider reports the prompt.
    */
   #reservedInput = Tokens.zero
+  /**
+   * The token class of a prompt that the provider has not reported. If the first hold covered the estimate, it is the
+   * dearest class, because the provider can write the prompt to a cache. A smaller hold is used at the price of input.
+   */
+  #promptClass: keyof PromptUsage = "input"
   /** The local count of the prompt, without unsized content; undefined before the count. */
   #countedPrompt: Tokens.Tokens | undefined
   /** The counted tokens of the first `#countedDeltas` deltas that were sent, at most one token for each byte. */
@@ -106,7 +112,10 @@ export class StreamAllowance implements Allowance {
     // A hold that does not cover an estimate with unsized content was created as the only hold on its balances
     // (`decideHold`), and its request may cost more than they contain. Therefore nothing is kept back for unsized
     // content.
-    if (coversEstimate(hold, estimate, price)) this.#reservedInput = estimate.unsizedInput ?? Tokens.zero
+    if (coversEstimate(hold, estimate, price)) {
+      this.#reservedInput = estimate.unsizedInput ?? Tokens.zero
+      this.#promptClass = dearestPromptClass(price)
+    }
     this.#isExhausted = !covers(hold, { ...this.#prompt, output: estimate.output }, price)
     this.#measureRoom()
     this.onChange()
@@ -226,8 +235,8 @@ export class StreamAllowance implements Allowance {
     // possible size, because no balance is left. Otherwise the settlement debits the rest of a larger prompt from the
     // balance.
     const estimated = this.#isExhausted ? promptLimit(estimate) : estimate.inputCeiling
-    const prompt = this.#reportedPrompt ?? { input: Tokens.add(this.#countedPrompt ?? estimated, this.#reservedInput) }
-    return { ...TokenUsage.none, ...prompt }
+    const unreported = Tokens.add(this.#countedPrompt ?? estimated, this.#reservedInput)
+    return { ...TokenUsage.none, ...(this.#reportedPrompt ?? { [this.#promptClass]: unreported }) }
   }
 
   get #reportedPrompt(): PromptUsage | undefined {

@@ -65,9 +65,19 @@ export interface Balances {
 const ONE = Tokens.Tokens(1n)
 const NO_HOLD: Hold = { planTokens: Tokens.zero, paygPico: UsdPico.zero }
 
-/** Returns the usage that a hold sets aside at the admission if the balances cover it. */
-export const expectedUsage = ({ inputCeiling, output, unsizedInput = Tokens.zero }: Estimate): TokenUsage.TokenUsage =>
-  TokenUsage.plain(Tokens.add(inputCeiling, unsizedInput), output)
+/**
+ * Returns the usage that a hold sets aside at the admission if the balances cover it. The whole prompt is in its
+ * dearest class, so a hold that covers the estimate covers the request also if the provider writes the prompt to a
+ * cache.
+ */
+export const expectedUsage = (
+  { inputCeiling, output, unsizedInput = Tokens.zero }: Estimate,
+  price: Price.Price
+): TokenUsage.TokenUsage => ({
+  ...TokenUsage.none,
+  [Price.dearestPromptClass(price)]: Tokens.add(inputCeiling, unsizedInput),
+  output
+})
 
 /** Returns the smallest usage: the input floor, plus one output token if the request generates output. */
 export const leastUsage = ({ inputFloor, output }: Estimate): TokenUsage.TokenUsage =>
@@ -75,7 +85,7 @@ export const leastUsage = ({ inputFloor, output }: Estimate): TokenUsage.TokenUs
 
 /** Returns whether a hold covers the whole estimate of its request. */
 export const coversEstimate = (hold: Hold, estimate: Estimate, price: Price.Price): boolean =>
-  covers(hold, expectedUsage(estimate), price)
+  covers(hold, expectedUsage(estimate, price), price)
 
 /**
  * Sets aside the whole estimate if the balances cover it, otherwise everything that is available. Fails if the balances
@@ -90,7 +100,7 @@ export const decideHold = (
   balances: Balances
 ): Either.Either<Held, InsufficientBalance> => {
   const least = leastUsage(estimate)
-  const held = growHold(NO_HOLD, expectedUsage(estimate), price, balances)
+  const held = growHold(NO_HOLD, expectedUsage(estimate, price), price, balances)
   // The plan tokens of the hold also cover the first tokens of the smallest usage, because this usage is part of the
   // estimate.
   const leastOwed = Price.cost(price, least) - Price.prefixCost(price, least, held.hold.planTokens)
@@ -171,7 +181,7 @@ const AMPLE_FACTOR = 100n
  * (docs/reference/billing.md#i3). If they are, the request may be sent to a provider while its hold is written.
  */
 export const isAmple = (estimate: Estimate, price: Price.Price, balances: Balances): boolean => {
-  const expected = expectedUsage(estimate)
+  const expected = expectedUsage(estimate, price)
   const planAvailable = balances.plan === undefined ? Tokens.zero : Account.available(balances.plan)
   if (planAvailable >= AMPLE_FACTOR * TokenUsage.total(expected)) return true
   const paygAvailable = balances.payg === undefined ? UsdPico.zero : Account.available(balances.payg)

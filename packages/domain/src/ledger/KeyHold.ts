@@ -92,7 +92,7 @@ export const decideKeyHold = (
   const budgetPico = budgetFor(demand, availableBudget(limits, counts))
   if (budgetPico === "exceeded") return Either.left(new KeyBudgetExceeded())
   const window = windowAt(counts.window, nowMillis)
-  const tokens = TokenUsage.total(expectedUsage(demand.estimate))
+  const tokens = TokenUsage.total(expectedUsage(demand.estimate, demand.price))
   const refused = refusedLimit(limits, counts.openRequests, window, tokens)
   if (refused !== undefined) return Either.left(rateLimited(refused, limits, window, nowMillis))
   return Either.right({
@@ -115,7 +115,7 @@ const budgetFor = (
   available: UsdPico.UsdPico | undefined
 ): UsdPico.UsdPico | undefined | "exceeded" => {
   if (available === undefined) return undefined
-  const expected = Price.cost(price, expectedUsage(estimate))
+  const expected = Price.cost(price, expectedUsage(estimate, price))
   if (expected <= available) return expected
   const isBoundedByDelivery = streamed && estimate.unsizedInput === undefined
   return isBoundedByDelivery && Price.cost(price, leastUsage(estimate)) <= available ? available : "exceeded"

@@ -26,6 +26,16 @@ export interface Price {
   readonly output: PicoPerToken
 }
 
+/**
+ * Returns the token class of a prompt that has the highest rate. A request does not show how many tokens the provider
+ * will read from a cache or write to a cache, so this class gives the highest possible cost of a prompt.
+ */
+export const dearestPromptClass = ({ input, cacheWrite, cacheRead }: Price): Exclude<keyof TokenUsage, "output"> => {
+  const [dearest, rate]: ["input" | "cacheWrite", bigint] =
+    cacheWrite > input ? ["cacheWrite", cacheWrite] : ["input", input]
+  return cacheRead > rate ? "cacheRead" : dearest
+}
+
 /** Returns the exact cost of a usage in pico-USD. */
 export const cost = (price: Price, usage: TokenUsage): UsdPico =>
   UsdPico(
