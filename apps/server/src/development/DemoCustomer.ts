@@ -13,6 +13,7 @@ import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
 import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
 import { Users } from "@tollgate/application/customer/Users"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
+import { rootMessageOf, StartFailed } from "@tollgate/composition/StartFailed"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId } from "@tollgate/domain/operations/Operation"
 import { Email } from "@tollgate/domain/validation/Email"
@@ -48,7 +49,11 @@ export const demoCustomer = (dataDir: string) =>
     const key = Redacted.make(stored.trim())
     if (yield* isValid(key)) return { email, key } satisfies DemoCustomer
     const { secret } = yield* Effect.orDie((yield* ApiKeys).create(email, "demo", operator))
-    yield* Effect.promise(() => store(file, `${Redacted.value(secret)}\n`))
+    yield* Effect.tryPromise({
+      try: () => store(file, `${Redacted.value(secret)}\n`),
+      catch: (error) =>
+        new StartFailed({ message: `the API key of the demo cannot be stored: ${rootMessageOf(error)}` })
+    })
     return { email, key: secret } satisfies DemoCustomer
   })
 
