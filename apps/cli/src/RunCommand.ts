@@ -22,6 +22,9 @@ import { run, tollgate, version } from "./Tollgate.ts"
 /** Matches the options that @effect/cli adds to every command and that the Tollgate CLI refuses. */
 const LIBRARY_OPTIONS = /^--(wizard|completions|log-level)(=|$)/
 
+/** Matches `--json`, also with the values that @effect/cli reads as true. */
+const JSON_OPTION = /^--json(=(true|1|y|yes|on))?$/
+
 /**
  * Runs a command, prints its result, and returns the exit code. The effect never fails. `args` is the command line
  * without the program name.
@@ -29,7 +32,9 @@ const LIBRARY_OPTIONS = /^--(wizard|completions|log-level)(=|$)/
 export const runCommand = (args: ReadonlyArray<string>): Effect.Effect<number> =>
   dispatch(args).pipe(
     Effect.exit,
-    Effect.flatMap((exit) => reportExit(exit, { json: args.includes("--json"), help: nearestHelp(tollgate, args) })),
+    Effect.flatMap((exit) =>
+      reportExit(exit, { json: args.some((arg) => JSON_OPTION.test(arg)), help: nearestHelp(tollgate, args) })
+    ),
     Effect.provide(environment)
   )
 

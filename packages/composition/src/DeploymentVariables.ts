@@ -27,6 +27,18 @@ const Origin = Schema.transform(Schema.String.pipe(Schema.pattern(/^https?:\/\/[
   encode: (text) => text
 }).pipe(Schema.filter((text) => URL.canParse(text)))
 
+/** A value of the header `access-control-allow-origin`. Kubernetes often adds a line break to the text of a file. */
+const AllowedOrigin = Setting.kind(
+  "an origin like https://example.com, or *,",
+  Schema.String.pipe(Schema.pattern(/^[\x21-\x7e]+$/))
+)
+
+/** A secret that a client sends in a header. */
+const BearerToken = Setting.kind(
+  "a secret of 32 ASCII characters or more, without spaces,",
+  Schema.Redacted(Schema.String.pipe(Schema.pattern(/^[\x21-\x7e]{32,}$/)))
+)
+
 const MAX_WORKERS = 64
 
 const Workers = Setting.kind(
@@ -81,7 +93,7 @@ export const DeploymentVariables = Schema.Struct({
     "Name in the `x-<name>-billing` header, on the rankings page and in reseller tokens; a change makes earlier tokens invalid"
   ),
   KEY_PREFIX: withDefault(Setting.Word, "tg", "First part of every API key"),
-  CORS_ORIGIN: withDefault(Setting.Text, "*", "Browser origin that may call the gateway; `*` allows any origin"),
+  CORS_ORIGIN: withDefault(AllowedOrigin, "*", "Browser origin that may call the gateway; `*` allows any origin"),
   TRUSTED_PROXIES: optional(
     Setting.kind("a list of IP addresses or networks, like 10.0.0.0/8,", Networks),
     "Comma-separated IP addresses or networks of proxies that may set `X-Forwarded-For`. Default: none, so that the IP address of the connection counts as the client's"
@@ -115,7 +127,7 @@ export const DeploymentVariables = Schema.Struct({
   ),
   METRICS_PORT: withDefault(Setting.Port, 9464, "Port of the Prometheus metrics"),
   METRICS_TOKEN: optional(
-    Setting.Secret,
+    BearerToken,
     "Bearer token that a reader of the metrics must send; 32 characters or more. Default: no token is needed"
   ),
   LOG_LEVEL: withDefault(

@@ -152,6 +152,6 @@ export const gatewayStores = (config: ServerConfig, postgres: PostgresLayer) =>
  * The primary process uses these stores. The primary process is not a node, because it serves no requests.
  */
 export const preparationStores = (config: ServerConfig) =>
-  Layer.mergeAll(resellerStores, accountStores, PgCurrentCatalog.layer()).pipe(
+  Layer.mergeAll(resellerStores, accountStores, PgCurrentCatalog.layer(), PgApiKeyAuthenticator.layer()).pipe(
     Layer.provideMerge(Layer.mergeAll(PgCatalogs.layer, PgNotifications.layer(), keyMac(config)))
   )

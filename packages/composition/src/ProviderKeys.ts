@@ -22,9 +22,11 @@ export const providerKeysIn = (environment: Variables, defaults: Variables = {})
   const known = new Map<string, Redacted.Redacted<string>>()
   const read = (name: string): Redacted.Redacted<string> | undefined => {
     if (!canBeProviderKey(name)) return undefined
-    const [value] = [environment, defaults].flatMap((variables) =>
-      Object.hasOwn(variables, name) && variables[name] ? [variables[name]] : []
-    )
+    const [value] = [environment, defaults].flatMap((variables) => {
+      // A text that was read from a file often ends with a line break, which a header cannot contain.
+      const key = Object.hasOwn(variables, name) ? variables[name]?.trim() : undefined
+      return key ? [key] : []
+    })
     return value === undefined ? undefined : Redacted.make(value)
   }
   return (name) => {

@@ -32,12 +32,23 @@ describe("a table", () => {
     expect(text.split("\n")).toEqual(["MODEL                       TOKENS", "a\\u{a}b\\u{1b}[31m\\u{202e}c       1"])
   })
 
-  it("measures width in characters", () => {
-    const rows = [
-      { model: "🜚é", tokens: 1n },
-      { model: "abcdef", tokens: 1n }
-    ]
-    const [, first = "", second = ""] = table(columns, rows).split("\n")
-    expect([...first].length).toBe([...second].length)
+  it.each([
+    ["\u{1f71a}e\u0301", 2],
+    ["株式会社", 8],
+    ["가게", 4],
+    ["ﾄｰｸﾝ", 4],
+    ["ＡＢ", 4],
+    ["नमस्ते", 4],
+    ["🙂", 2]
+  ])("gives the text %s %i columns of the terminal", (model, width) => {
+    const rows = [model, "abcdefghij"].map((model) => ({ model, tokens: 1n }))
+    const [, first, second] = table(columns, rows).split("\n")
+    expect(first).toBe(`${model}${" ".repeat(10 - width)}       1`)
+    expect(second).toBe("abcdefghij       1")
+  })
+
+  it("has any number of rows", () => {
+    const rows = Array.from({ length: 150_000 }, () => ({ model: "m", tokens: 1n }))
+    expect(table(columns, rows).split("\n").length).toBe(150_001)
   })
 })

@@ -1,16 +1,19 @@
 /**
  * Creates the demo customer, with an API key and a balance of 10 USD, at the first start. Later starts reuse the
- * customer, and create a new API key only if the key file is missing.
+ * customer, and create a new API key only if the key file is missing or its key is not valid.
  *
  * The API key is stored in the data directory, in a file that only its owner can read, because the database holds only
- * the digest of the key.
+ * the digest of the key. The key in the file is not valid if the file belongs to another database, or if the pepper was
+ * replaced.
  */
 import { randomUUID } from "node:crypto"
-import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises"
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { ApiKeys } from "@tollgate/application/customer/ApiKeys"
 import { PaygAccounts } from "@tollgate/application/customer/PaygAccounts"
 import { Users } from "@tollgate/application/customer/Users"
+import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
+import { rootMessageOf, StartFailed } from "@tollgate/composition/StartFailed"
 import { UsdMicro } from "@tollgate/domain/money/UsdMicro"
 import { OperationId } from "@tollgate/domain/operations/Operation"
 import { Email } from "@tollgate/domain/validation/Email"
@@ -42,23 +45,31 @@ export const demoCustomer = (dataDir: string) =>
       operator
     })
     const file = join(dataDir, "demo-key")
-    const stored = yield* Effect.promise(() => readFile(file, "utf8").catch(() => undefined))
-    if (stored !== undefined) return { email, key: Redacted.make(stored.trim()) } satisfies DemoCustomer
+    const stored = yield* Effect.promise(() => readFile(file, "utf8").catch(() => ""))
+    const key = Redacted.make(stored.trim())
+    if (yield* isValid(key)) return { email, key } satisfies DemoCustomer
     const { secret } = yield* Effect.orDie((yield* ApiKeys).create(email, "demo", operator))
-    yield* Effect.promise(() => store(file, `${Redacted.value(secret)}\n`))
+    yield* Effect.tryPromise({
+      try: () => store(file, `${Redacted.value(secret)}\n`),
+      catch: (error) =>
+        new StartFailed({ message: `the API key of the demo cannot be stored: ${rootMessageOf(error)}` })
+    })
     return { email, key: secret } satisfies DemoCustomer
   })
 
+/** Returns false only if the database has no such key. If the database responds too slowly, the key counts as valid. */
+const isValid = (key: DemoCustomer["key"]) =>
+  Effect.flatMap(ApiKeyAuthenticator, ({ authenticate }) => authenticate(key)).pipe(
+    Effect.match({ onFailure: ({ _tag }) => _tag !== "InvalidApiKey", onSuccess: () => true })
+  )
+
 /**
- * Writes the key file atomically. If another server has written the file in the meantime, its key stays in the file.
- * Both keys are valid.
+ * Writes the key file atomically. If several servers write the file concurrently, it has the key of one of them. All
+ * their keys are valid.
  */
 const store = async (file: string, text: string): Promise<void> => {
   await mkdir(dirname(file), { recursive: true })
   const draft = `${file}.${randomUUID()}`
   await writeFile(draft, text, { mode: 0o600, flag: "wx" })
-  await link(draft, file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "EEXIST") throw error
-  })
-  await rm(draft)
+  await rename(draft, file)
 }
