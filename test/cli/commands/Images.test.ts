@@ -58,9 +58,13 @@ describe("tollgate images review", () => {
         expect(checked.stdout).toMatch(/^warn +images +waiting for a review: 2, the oldest since /m)
         expect(checked.stdout).toContain("tollgate images review list")
 
-        const waived = yield* review("waive", first.id, "--reason", "our fault", "--json")
+        const waived = yield* review("waive", first.id, "--json")
         expect(waived).toMatchObject({ code: 0, stderr: "" })
-        const by = { resolved_at: A_TIME, resolved_by: userInfo().username, resolved_because: "our fault" }
+        const by = {
+          resolved_at: A_TIME,
+          resolved_by: userInfo().username,
+          resolved_because: "cli: images review waive"
+        }
         expect(documentOf(waived)).toEqual({ ...waiting, ...by, resolution: "waived" })
 
         const charged = yield* review("charge", second.id, "--usd-micro", "40", "--reason", "it was delivered")
@@ -75,7 +79,7 @@ describe("tollgate images review", () => {
           { resolution: "charged", charged_usd_micro: "40" }
         ])
         expect((yield* audited).slice(-2)).toMatchObject([
-          { actor: userInfo().username, action: "image.waive", reason: "our fault" },
+          { actor: userInfo().username, action: "image.waive", reason: "cli: images review waive" },
           {
             actor: userInfo().username,
             action: "image.charge",
@@ -110,7 +114,7 @@ describe("tollgate images review", () => {
       Effect.gen(function* () {
         const id = "01890000-0000-7000-8000-000000000001"
         const lines = [
-          ["waive", id],
+          ["waive"],
           ["waive", "x", "--reason", "y"],
           ["charge", id, "--reason", "y"],
           ...["0", "-1", "1.5", "1000000001"].map((amount) => ["charge", id, "--usd-micro", amount, "--reason", "y"]),
@@ -121,7 +125,7 @@ describe("tollgate images review", () => {
         expect((yield* tollgate("images")).stderr).toContain("images needs a subcommand: review")
         const help = yield* tollgate("--help")
         expect(help.stdout).toContain("\n  images review list [--all] [--limit N]")
-        expect(help.stdout).toContain("\n  images review charge ID --usd-micro N --reason TEXT")
+        expect(help.stdout).toContain("\n  images review charge ID --usd-micro N [--reason TEXT]")
       })
     )
   })

@@ -7,7 +7,6 @@ import { type ImageReview, ImageReviews } from "@tollgate/application/images/Ima
 import { MAX_CHARGE } from "@tollgate/domain/images/ImageReview"
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Report } from "../terminal/Output.ts"
 import { timestamp } from "../terminal/Output.ts"
@@ -47,10 +46,10 @@ const list = reportCommand(
 const waive = reportCommand(
   "waive",
   "Resolve a review without charging the image request.",
-  { request, reason },
+  { request, reason: Options.optional(reason) },
   ({ reason, request }) =>
     Effect.gen(function* () {
-      const operator = yield* operatorFor("images review waive", Option.some(reason))
+      const operator = yield* operatorFor("images review waive", reason)
       const reviews = yield* ImageReviews
       const review = yield* reviews.resolve(request, { _tag: "Waived" }, operator)
       return {
@@ -63,10 +62,10 @@ const waive = reportCommand(
 const charge = reportCommand(
   "charge",
   "Charge the image request to the user's pay-as-you-go balance, once.",
-  { request, usdMicro, reason },
+  { request, usdMicro, reason: Options.optional(reason) },
   ({ reason, request, usdMicro }) =>
     Effect.gen(function* () {
-      const operator = yield* operatorFor("images review charge", Option.some(reason))
+      const operator = yield* operatorFor("images review charge", reason)
       const reviews = yield* ImageReviews
       const review = yield* reviews.resolve(request, { _tag: "Charged", amount: usdMicro }, operator)
       return {
