@@ -431,6 +431,15 @@ describe("an undelivered response", () => {
     expect([exchange.verdict, images.finished]).toMatchObject(["served", [{ state: "withheld" }]])
   })
 
+  it("records the reported usage of an image that exceeds 20 MiB", async () => {
+    const pending = generate()
+    const b64_json = Buffer.alloc(20 * MIB + 1).toString("base64")
+    await respond(200, { data: [{ b64_json }], usage: { input_tokens: 9, output_tokens: 272 } })
+    expect(await refusal(pending)).toBe("502 image_too_large_output")
+    const charge = { charged: { input: 0n, output: 0n }, consumed: { input: 9n, output: 272n } }
+    expect(images.finished).toMatchObject([{ state: "withheld", charge }])
+  })
+
   it("is reported as 502 if it is not complete before a timeout", async () => {
     const timeouts = { firstByteMillis: 10, idleMillis: 60, totalMillis: 150 }
     await start({ catalog: imageCatalog({ timeouts }, {}) })

@@ -80,7 +80,7 @@ const judge = (
 ): Effect.Effect<Judged> => {
   switch (ended._tag) {
     case "TooLarge":
-      return Effect.succeed(served({ _tag: "TooLarge" }))
+      return Effect.succeed(served({ _tag: "TooLarge", usage: undefined }))
     case "Refusal":
       return Effect.succeed(judgeRefusal(secrets.namesFor(request.model, candidate), ended))
     case "Response":
