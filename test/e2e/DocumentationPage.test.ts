@@ -72,11 +72,10 @@ describe("the documentation file", () => {
     const page = await (await fetch(`${gateway.url}/docs`)).text()
     const [, command = ""] = /<code>(curl [^<]*\/v1\/images\/edits [^<]*)<\/code>/.exec(page) ?? []
     const fields = [...command.replaceAll("&quot;", '"').matchAll(/-F (\w+)=("[^"]*"|@\S+)/g)]
-    const texts = fields
-      .filter(([, name]) => name !== "image")
-      .map(([, name, value]) => [name, JSON.parse(value ?? "")])
+    const texts = new Map<string, unknown>()
+    for (const [, name = "", value = ""] of fields) if (name !== "image") texts.set(name, JSON.parse(value))
     const source = { format: "png", widthPx: 1, heightPx: 1, bytes: new Uint8Array(1) } as const
-    const request = readImageRequest("edit", new Map(texts as ReadonlyArray<[string, string]>), source)
+    const request = readImageRequest("edit", texts, source)
     expect(fields.map(([, name, value]) => [name, value])).toContainEqual(["image", "@image.png"])
     expect(Either.getOrThrow(request)).toMatchObject({ model: "demo-image-edit", prompt: expect.any(String) })
   })
