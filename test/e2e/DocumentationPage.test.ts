@@ -1,6 +1,8 @@
 /**
  * Tests the documentation page in a headless browser. The tests are skipped on a machine that cannot start the browser.
  */
+import { readImageRequest } from "@tollgate/domain/images/ReadImageRequest"
+import { Either } from "effect"
 import type { Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { demoCatalog } from "../../apps/server/src/development/DemoCatalog.ts"
@@ -64,6 +66,18 @@ describe("the documentation file", () => {
     const operations = Object.values(specification.paths).flatMap((methods) => Object.values(methods))
     expect(page.match(/<article class="operation"/g)).toHaveLength(operations.length)
     for (const { summary = "" } of operations) expect(page).toContain(`>${summary.replaceAll("'", "&#39;")}</a></h3>`)
+  })
+
+  it("shows a command for an image edit whose form is accepted", async () => {
+    const page = await (await fetch(`${gateway.url}/docs`)).text()
+    const [, command = ""] = /<code>(curl [^<]*\/v1\/images\/edits [^<]*)<\/code>/.exec(page) ?? []
+    const fields = [...command.replaceAll("&quot;", '"').matchAll(/-F (\w+)=("[^"]*"|@\S+)/g)]
+    const texts = new Map<string, unknown>()
+    for (const [, name = "", value = ""] of fields) if (name !== "image") texts.set(name, JSON.parse(value))
+    const source = { format: "png", widthPx: 1, heightPx: 1, bytes: new Uint8Array(1) } as const
+    const request = readImageRequest("edit", texts, source)
+    expect(fields.map(([, name, value]) => [name, value])).toContainEqual(["image", "@image.png"])
+    expect(Either.getOrThrow(request)).toMatchObject({ model: "demo-image-edit", prompt: expect.any(String) })
   })
 
   it("names only models of the demo catalog in its examples", () => {

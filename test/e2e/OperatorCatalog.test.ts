@@ -5,6 +5,7 @@ import { Effect } from "effect"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { documentOf, tollgate, useDatabase } from "../cli/CommandLine.ts"
 import { type OperatorCalls, operatorCalls } from "../support/OperatorCalls.ts"
+import { document } from "../support/openapi/Document.ts"
 import { pathsIn, refusalIn } from "../support/ResellerRefusals.ts"
 import { TestProgramme } from "../support/TestProgramme.ts"
 
@@ -55,6 +56,17 @@ it("a catalog is changed when it is applied, but not by a preview", async () => 
   expect(entry).toEqual({ actor: "ani", action: "catalog.apply", reason: "ticket 9" })
   const again = await ani.post("/catalog/apply", { catalog })
   expect(again.body).toMatchObject({ changed: [], version: before.version + 1 })
+})
+
+it("a changed price has the name that the OpenAPI document shows", async () => {
+  const before = await shown()
+  const [first, ...rest] = before.models
+  const prices = first?.price_usd_micro_per_million_tokens as Readonly<Record<string, number>>
+  const price_usd_micro_per_million_tokens = { ...prices, output: (prices.output ?? 0) + 1 }
+  const catalog = { ...before, models: [{ ...first, price_usd_micro_per_million_tokens }, ...rest] }
+  const { body } = await ani.post("/catalog/preview", { catalog })
+  const [example] = JSON.stringify(document.components.schemas.CatalogChange).match(/[\w.]*price[\w.]*\.output/) ?? []
+  expect(body.members).toMatchObject([{ member: example }])
 })
 
 it("a catalog file in which a member occurs twice in one object is refused", async () => {

@@ -170,6 +170,26 @@ describe.skipIf(isMissing)("the rankings page", () => {
     expect(requestedUrls.filter((url) => url.includes("/api/rankings")).length).toBe(before + 1)
     expect(await text(page, "#announcement")).toBe("")
   })
+
+  it.each([-2, 0, 2])(
+    "refreshes its data when it is shown again, with a device clock that is wrong by %i hours",
+    async (hours) => {
+      const page = await visit()
+      await page.clock.setSystemTime(BelievableHistory.now.getTime() + hours * 3_600_000)
+      await page.reload()
+      await page.locator('main[data-state="ready"]').waitFor()
+      const show = (state: string) =>
+        page.evaluate((value) => {
+          Object.defineProperty(document, "visibilityState", { value, configurable: true })
+          document.dispatchEvent(new Event("visibilitychange"))
+        }, state)
+      await show("hidden")
+      await page.clock.runFor(61_000)
+      const before = requestedUrls.length
+      await show("visible")
+      await expect.poll(() => requestedUrls.slice(before)).toEqual([`${gateway.url}/api/rankings?window=week`])
+    }
+  )
 })
 
 describe.skipIf(isMissing)("the language of the rankings page", () => {

@@ -337,9 +337,11 @@ describe("a refused admission", () => {
 })
 
 describe("an undelivered response", () => {
-  const policy = {
-    error: { code: "moderation_blocked", type: "image_generation_user_error", message: "No cats, please." }
-  }
+  /** An error of the type that OpenAI uses for policy violations, for invalid members and for its billing limit. */
+  const userError = (code: string, message: string, param: string | null = null) => ({
+    error: { code, type: "image_generation_user_error", message, param }
+  })
+  const policy = userError("moderation_blocked", "No cats, please.")
 
   it.each([
     [400, policy],
@@ -370,6 +372,14 @@ describe("an undelivered response", () => {
   it.each([
     [400, { error: { message: "Invalid size for painter", param: "size" } }, "400 invalid_request size", "served"],
     [400, { error: { message: "Billing hard limit has been reached." } }, "502 upstream_error", "failed"],
+    [
+      400,
+      userError("billing_hard_limit_reached", "Billing hard limit has been reached"),
+      "502 upstream_error",
+      "failed"
+    ],
+    [400, userError("invalid_image_file", "Invalid image file or mode for image 1."), "400 invalid_request", "served"],
+    [400, userError("invalid_value", "No such size.", "size"), "400 invalid_request size", "served"],
     [401, { error: { message: "bad key" } }, "502 upstream_error", "misconfigured"],
     [403, { error: { message: "no access" } }, "502 upstream_error", "served"],
     [429, { error: { code: "rate_limit_exceeded" } }, "429 technical_limit", "served"],
@@ -419,6 +429,15 @@ describe("an undelivered response", () => {
     }
     expect(await refusal(pending)).toBe("502 image_too_large_output")
     expect([exchange.verdict, images.finished]).toMatchObject(["served", [{ state: "withheld" }]])
+  })
+
+  it("records the reported usage of an image that exceeds 20 MiB", async () => {
+    const pending = generate()
+    const b64_json = Buffer.alloc(20 * MIB + 1).toString("base64")
+    await respond(200, { data: [{ b64_json }], usage: { input_tokens: 9, output_tokens: 272 } })
+    expect(await refusal(pending)).toBe("502 image_too_large_output")
+    const charge = { charged: { input: 0n, output: 0n }, consumed: { input: 9n, output: 272n } }
+    expect(images.finished).toMatchObject([{ state: "withheld", charge }])
   })
 
   it("is reported as 502 if it is not complete before a timeout", async () => {

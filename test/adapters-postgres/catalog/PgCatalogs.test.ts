@@ -2,7 +2,7 @@ import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import { Catalogs } from "@tollgate/application/catalog/Catalogs"
 import type { CatalogTerms } from "@tollgate/domain/catalog/CatalogFile"
-import { Effect } from "effect"
+import { Effect, Tracer } from "effect"
 import * as Stores from "../../support/Stores.ts"
 
 const apply = (terms: CatalogTerms) => Effect.flatMap(Catalogs, (catalogs) => catalogs.apply(terms, Stores.operator))
@@ -13,6 +13,23 @@ const count = (table: string) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     Effect.map(sql<{ n: bigint }>`SELECT count(*) AS n FROM ${sql(table)}`, ([row]) => row?.n)
   )
+
+/** Returns the number of SQL statements that an effect executes. The SQL client opens one span for each statement. */
+const statementsOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const tracer = yield* Effect.tracer
+    let statements = 0
+    const counting = Tracer.make({
+      ...tracer,
+      span: (name, ...rest) => {
+        if (name === "sql.execute") statements += 1
+        return tracer.span(name, ...rest)
+      },
+      context: (run, fiber) => tracer.context(run, fiber)
+    })
+    yield* Effect.withTracer(effect, counting)
+    return statements
+  })
 
 const tier = (cents: number, tokens: number) => ({ tier_usd_cents: cents, granted_tokens: tokens })
 const price = (each: number) => ({ input: each, cache_read: each, cache_write: each, output: each })
@@ -175,6 +192,43 @@ describe("the catalog in Postgres", () => {
         expect(catalog.models.filter(({ retired }) => !retired).map(({ publicName }) => publicName)).toEqual(
           last?.models.map(({ publicName }) => publicName).sort()
         )
+      })
+    )
+
+    it.effect("stores names with any characters", () =>
+      Effect.gen(function* () {
+        const text = `"quoted" \\ {braces}, 'a' \n 🦊`
+        const named = { public_name: "named", display_name: text, author: text }
+        yield* apply(Stores.catalogOf({ ...named, routes: [{ provider: "lab", upstream_model: text }] }))
+        expect(yield* stored("named")).toMatchObject({
+          displayName: text,
+          author: text,
+          routes: [{ upstreamModel: text }]
+        })
+      })
+    )
+
+    it.effect("is written with as many statements for 50 models as for one", () =>
+      Effect.gen(function* () {
+        const many = (names: string, size: number, price_usd_micro_per_million_tokens = price(1)) =>
+          Stores.catalogOf(
+            ...Array.from({ length: size }, (_, i) => ({
+              public_name: `${names}-${i}`,
+              price_usd_micro_per_million_tokens,
+              tiers: [tier(100, 1), tier(200, 2)]
+            }))
+          )
+        yield* apply(many("first", 1))
+        const one = yield* statementsOf(apply(many("second", 1)))
+        expect(one).toBeGreaterThan(5)
+        expect(yield* statementsOf(apply(many("third", 50)))).toBe(one)
+        expect(yield* statementsOf(apply(many("fourth", 50)))).toBe(one)
+        const { models } = yield* load
+        const [retired, listed] = ["third", "fourth"].map((names) =>
+          models.filter(({ publicName }) => publicName.startsWith(`${names}-`))
+        )
+        expect([retired?.length, retired?.every((model) => model.retired)]).toEqual([50, true])
+        expect([listed?.length, listed?.some((model) => model.retired)]).toEqual([50, false])
       })
     )
 

@@ -30,7 +30,7 @@ export const ends = {
   unmetered: { _tag: "Completed", usage: unreported },
   declined: { _tag: "Declined", error: new ContentPolicyViolation({ message: "no" }) },
   timeout: { _tag: "TimedOut" },
-  withheld: { _tag: "TooLarge" },
+  withheld: { _tag: "TooLarge", usage: undefined },
   failed: { _tag: "Failed", error: new UpstreamFailed({ cause: "a test" }) },
   abandoned: { _tag: "ClientGone", usage: undefined }
 } as const satisfies Record<string, ImageEnd>

@@ -74,7 +74,7 @@ const endings: Readonly<Record<string, ExpectedEnd>> = {
     dispatched: true
   },
   "an image that is too large": {
-    attempt: Effect.succeed({ _tag: "TooLarge" }),
+    attempt: Effect.succeed({ _tag: "TooLarge", usage: undefined }),
     expected: "ImageWithheld",
     state: "withheld",
     dispatched: true

@@ -21,9 +21,10 @@ const error = new UpstreamFailed({ cause: "a test" })
 const end: FastCheck.Arbitrary<ImageEnd> = FastCheck.oneof(
   reported.map((usage): ImageEnd => ({ _tag: "Completed", usage })),
   reported.map((usage): ImageEnd => ({ _tag: "ClientGone", usage })),
+  reported.map((usage): ImageEnd => ({ _tag: "TooLarge", usage })),
   FastCheck.constantFrom<Array<ImageEnd>>(
     { _tag: "ClientGone", usage: undefined },
-    { _tag: "TooLarge" },
+    { _tag: "TooLarge", usage: undefined },
     { _tag: "TimedOut" },
     { _tag: "Declined", error: new ContentPolicyViolation({ message: "no" }) },
     { _tag: "Failed", error }

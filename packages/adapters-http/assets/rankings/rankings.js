@@ -22,6 +22,11 @@ const chart = new UsageChart(byId("chart"), (index) => shown !== null && updateR
 
 /** @type {Rankings | null} */
 let shown = null
+/**
+ * The time at which `shown` has arrived. Its own times are not compared with the clock of the device, because this clock
+ * can be wrong by hours.
+ */
+let arrivedAtMillis = 0
 let pending = new AbortController()
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer
@@ -76,6 +81,7 @@ const showTotal = ({ totals, window }) => {
 /** @param {Rankings} rankings */
 const show = (rankings) => {
   shown = rankings
+  arrivedAtMillis = Date.now()
   byId("notice").hidden = true
   colours.show(rankings.series.keys)
   showTotal(rankings)
@@ -171,7 +177,7 @@ form.addEventListener("change", () => {
 })
 byId("again").addEventListener("click", () => void refresh(true))
 document.addEventListener("visibilitychange", () => {
-  const late = shown === null || Date.now() - Date.parse(shown.generated_at) > REFRESH_MILLIS
+  const late = shown === null || Date.now() - arrivedAtMillis > REFRESH_MILLIS
   if (document.visibilityState === "visible" && late) void refresh(false)
 })
 void refresh(false, "default")

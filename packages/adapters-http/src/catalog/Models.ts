@@ -12,7 +12,7 @@ import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { CurrentCatalog } from "@tollgate/application/catalog/Catalogs"
 import { ApiKeyAuthenticator } from "@tollgate/application/inference/ApiKeyAuthenticator"
-import { discoverable } from "@tollgate/domain/catalog/Catalog"
+import { discoverable, known } from "@tollgate/domain/catalog/Catalog"
 import { allowsModel } from "@tollgate/domain/customer/KeyLimits"
 import { ModelNotFound } from "@tollgate/domain/inference/InferenceErrors"
 import * as Effect from "effect/Effect"
@@ -92,10 +92,9 @@ const getModel = inferenceResponse(
     const { limits } = yield* caller
     const { originalUrl } = yield* HttpServerRequest.HttpServerRequest
     const name = unescaped(pathOf(originalUrl).slice(PREFIX.length))
-    const model = (yield* CurrentCatalog).get().models.get(name)
-    if (model === undefined || model.hidden || model.retired || !allowsModel(limits, name))
-      return yield* new ModelNotFound({ model: name })
-    return { id: model.publicName, object: "model" }
+    if (!allowsModel(limits, name)) return yield* new ModelNotFound({ model: name })
+    const { publicName } = yield* known((yield* CurrentCatalog).get(), name)
+    return { id: publicName, object: "model" }
   })
 )
 

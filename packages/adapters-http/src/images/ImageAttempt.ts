@@ -80,7 +80,7 @@ const judge = (
 ): Effect.Effect<Judged> => {
   switch (ended._tag) {
     case "TooLarge":
-      return Effect.succeed(served({ _tag: "TooLarge" }))
+      return Effect.succeed(served({ _tag: "TooLarge", usage: undefined }))
     case "Refusal":
       return Effect.succeed(judgeRefusal(secrets.namesFor(request.model, candidate), ended))
     case "Response":
@@ -152,9 +152,11 @@ const report = (
 
 /**
  * Matches the error codes of a policy violation. The error message is not searched, because it may quote the prompt.
+ * OpenAI's type `image_generation_user_error` is not matched, because errors about invalid members and about the billing
+ * limit of the gateway's account have the same type.
  */
 const POLICY_CODE =
-  /^(?:content_?policy(?:_?violation)?|content_?filter(?:ed)?|content_?moderation|moderation(?:_?blocked)?|image_?generation_?user_?error|(?:image_?|prompt_?)?safety(?:_\w+)?|blocked_?by_?safety\w*|prompt_?blocked|responsible_?ai_?policy_?violation|sensitive_?content(?:_?detected)?|nsfw\w*)$/i
+  /^(?:content_?policy(?:_?violation)?|content_?filter(?:ed)?|content_?moderation|moderation(?:_?blocked)?|(?:image_?|prompt_?)?safety(?:_\w+)?|blocked_?by_?safety\w*|prompt_?blocked|responsible_?ai_?policy_?violation|sensitive_?content(?:_?detected)?|nsfw\w*)$/i
 
 /** The statuses with which providers report a policy violation. */
 const POLICY_STATUSES: ReadonlySet<number> = new Set([200, 400, 403, 422])

@@ -78,7 +78,7 @@ const parsed = (bytes: Buffer): JsonObject | undefined => {
 
 export type ResponseBody =
   | { readonly _tag: "Completed"; readonly image: Buffer; readonly usage: ReportedUsage }
-  | { readonly _tag: "TooLarge" }
+  | { readonly _tag: "TooLarge"; readonly usage: ReportedUsage }
 
 /** Builds the customer's response body in the same buffer: overwrites the provider's members around the image. */
 export const responseBody = (
@@ -92,10 +92,9 @@ export const responseBody = (
       return yield* new UpstreamFailed({ cause: `expected one inline image; the response has ${data.length} items` })
     }
     const base64 = memory.subarray(image.start, image.end)
-    const bytes = decodedBytes(base64)
-    if (bytes > MAX_IMAGE_BYTES) return { _tag: "TooLarge" }
-    if (!(yield* isBase64(base64))) return yield* new UpstreamFailed({ cause: "the image is not base64" })
     const usage = usageOf(members.usage)
+    if (decodedBytes(base64) > MAX_IMAGE_BYTES) return { _tag: "TooLarge", usage }
+    if (!(yield* isBase64(base64))) return yield* new UpstreamFailed({ cause: "the image is not base64" })
     const head = Buffer.from(`{"created":${createdAtSeconds},"data":[{"b64_json":"`)
     const tail = Buffer.from(`"}]${tailMembers(members, usage)}}`)
     const start = image.start - head.copy(memory, image.start - head.length)

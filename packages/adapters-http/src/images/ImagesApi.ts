@@ -42,7 +42,10 @@ const ImageEdit = Schema.Struct({
       "not accepted.",
     jsonSchema: { type: "string", format: "binary" }
   })
-}).annotations({ identifier: "ImageEditRequest" })
+}).annotations({
+  identifier: "ImageEditRequest",
+  examples: [{ model: "demo-image-edit", prompt: "Raise the barrier", image: "image.png" }]
+})
 
 const TokenCounts = Schema.Struct({
   text_tokens: Schema.optional(Schema.Int),

@@ -82,7 +82,10 @@ export const ChangeBody = Schema.Struct({
   members: Schema.Array(
     Schema.Struct({
       name: text("The model or provider.", "demo-chat"),
-      member: text("The member of its entry in the catalog file.", "price_usd_micro_per_million_tokens.output"),
+      member: text(
+        "The changed member of the model or provider. The members of the price begin with `price.`.",
+        "price.output"
+      ),
       before: text("The value before the change.", "2000000"),
       after: text("The value after the change.", "1800000")
     })

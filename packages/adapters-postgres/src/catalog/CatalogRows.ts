@@ -1,24 +1,16 @@
 /**
- * Reads and writes the catalog tables. The catalog is read as a whole and written one provider or model at a time.
+ * Reads the whole catalog from its tables.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { StoredCatalog, StoredTier } from "@tollgate/application/catalog/Catalogs"
-import type { StoredProvider, TermsOfModel } from "@tollgate/domain/catalog/CatalogDifference"
-import {
-  type ImageCapability,
-  type Model,
-  ModelId,
-  PriceId,
-  type Route,
-  type TierTerms
-} from "@tollgate/domain/catalog/Model"
-import { type Provider, ProviderName } from "@tollgate/domain/catalog/Provider"
+import type { StoredProvider } from "@tollgate/domain/catalog/CatalogDifference"
+import { type ImageCapability, type Model, ModelId, PriceId, type Route } from "@tollgate/domain/catalog/Model"
+import { ProviderName } from "@tollgate/domain/catalog/Provider"
 import type { ModelKind, Protocol } from "@tollgate/domain/inference/InferenceRequest"
-import { PicoPerToken, type Price } from "@tollgate/domain/ledger/Price"
+import { PicoPerToken } from "@tollgate/domain/ledger/Price"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { UsdCents } from "@tollgate/domain/money/UsdCents"
 import * as Effect from "effect/Effect"
-import { arrayOf, nextUuidV7 } from "../client/SqlValues.ts"
 
 interface ProviderRow {
   readonly name: string
@@ -164,93 +156,3 @@ const toTier = (row: TierRow): StoredTier => ({
   grantedTokens: Tokens(row.granted_tokens),
   forSale: row.for_sale
 })
-
-export const writeProvider = (provider: Provider) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const row = sql.insert({
-      name: provider.name,
-      base_url: provider.baseUrl,
-      api_key_env: provider.apiKeyEnv,
-      auth: provider.auth,
-      protocols: arrayOf(provider.protocols),
-      max_concurrency: provider.maxConcurrency,
-      first_byte_millis: provider.timeouts.firstByteMillis,
-      idle_millis: provider.timeouts.idleMillis,
-      total_millis: provider.timeouts.totalMillis,
-      breaker_failures: provider.breaker.failures,
-      breaker_window_millis: provider.breaker.windowMillis,
-      breaker_open_millis: provider.breaker.openMillis,
-      retired: false
-    })
-    yield* sql`INSERT INTO provider ${row} ON CONFLICT (name) DO UPDATE SET
-      base_url = excluded.base_url, api_key_env = excluded.api_key_env, auth = excluded.auth,
-      protocols = excluded.protocols, max_concurrency = excluded.max_concurrency,
-      first_byte_millis = excluded.first_byte_millis, idle_millis = excluded.idle_millis,
-      total_millis = excluded.total_millis, breaker_failures = excluded.breaker_failures,
-      breaker_window_millis = excluded.breaker_window_millis, breaker_open_millis = excluded.breaker_open_millis,
-      retired = false`
-  })
-
-export const writeModel = (model: TermsOfModel, knownId: string | undefined) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const id = knownId ?? (yield* nextUuidV7)
-    const knownPrice = yield* findPrice(id, model.price)
-    const priceId = knownPrice ?? (yield* nextUuidV7)
-    const row = sql.insert({
-      id,
-      public_name: model.publicName,
-      display_name: model.displayName,
-      author: model.author,
-      kind: model.kind,
-      discovery_rank: model.discoveryRank,
-      hidden: model.hidden,
-      capabilities: arrayOf(model.capabilities),
-      max_output_tokens: model.maxOutputTokens ?? null,
-      hosted_tools: arrayOf(model.hostedTools ?? []),
-      retired: false,
-      price_id: priceId
-    })
-    // A model and its price refer to each other. The database checks the foreign key of the model at the end of the
-    // transaction.
-    yield* sql`INSERT INTO model ${row} ON CONFLICT (id) DO UPDATE SET
-      display_name = excluded.display_name, author = excluded.author, kind = excluded.kind,
-      discovery_rank = excluded.discovery_rank, hidden = excluded.hidden, capabilities = excluded.capabilities,
-      max_output_tokens = excluded.max_output_tokens, hosted_tools = excluded.hosted_tools, retired = false, price_id = excluded.price_id`
-    if (knownPrice === undefined) {
-      const { input, cacheWrite, cacheRead, output } = model.price
-      yield* sql`INSERT INTO price (id, model_id, input, cache_write, cache_read, output)
-        VALUES (${priceId}, ${id}, ${input}, ${cacheWrite}, ${cacheRead}, ${output})`
-    }
-    yield* sql`DELETE FROM route WHERE model_id = ${id}`
-    for (const { provider, upstreamModel, priority, weight } of model.routes) {
-      yield* sql`INSERT INTO route (model_id, provider, upstream_model, priority, weight)
-        VALUES (${id}, ${provider}, ${upstreamModel}, ${priority}, ${weight})`
-    }
-    yield* writeTiers(id, model.tiers)
-  })
-
-const findPrice = (modelId: string, { input, cacheWrite, cacheRead, output }: Price) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const [row] = yield* sql<{ id: string }>`SELECT id FROM price WHERE model_id = ${modelId} AND input = ${input}
-      AND cache_write = ${cacheWrite} AND cache_read = ${cacheRead} AND output = ${output}`
-    return row?.id
-  })
-
-/**
- * Writes the tiers of a model. Two tiers of a model never have the same price, so the price identifies a tier. A tier
- * that is not for sale keeps its row, because mints refer to it.
- */
-const writeTiers = (modelId: string, tiers: ReadonlyArray<TierTerms>) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    yield* sql`UPDATE tier SET for_sale = false WHERE model_id = ${modelId}`
-    for (const { tierUsdCents, grantedTokens, forSale } of tiers) {
-      yield* sql`INSERT INTO tier (id, model_id, tier_usd_cents, granted_tokens, for_sale)
-        VALUES (${yield* nextUuidV7}, ${modelId}, ${tierUsdCents}, ${grantedTokens}, ${forSale})
-        ON CONFLICT (model_id, tier_usd_cents) DO UPDATE SET
-          granted_tokens = excluded.granted_tokens, for_sale = excluded.for_sale`
-    }
-  })

@@ -10,7 +10,8 @@ import * as Layer from "effect/Layer"
 import { CATALOG_CHANNEL } from "../client/PgNotifications.ts"
 import { transact } from "../client/Transact.ts"
 import * as AuditLog from "../operations/AuditLog.ts"
-import { readCatalog, writeModel, writeProvider } from "./CatalogRows.ts"
+import { readCatalog } from "./CatalogRows.ts"
+import { retireModels, writeModels, writeProvider } from "./CatalogWrites.ts"
 
 export const layer: Layer.Layer<Catalogs, never, SqlClient.SqlClient> = Layer.effect(
   Catalogs,
@@ -29,11 +30,8 @@ export const layer: Layer.Layer<Catalogs, never, SqlClient.SqlClient> = Layer.ef
 
           const { models, providers } = difference
           yield* Effect.forEach(providers.upserts, ({ terms }) => writeProvider(terms), { discard: true })
-          yield* Effect.forEach(models.upserts, ({ terms, stored }) => writeModel(terms, stored?.id), { discard: true })
-          for (const { id } of models.retirements) {
-            yield* sql`UPDATE model SET retired = true WHERE id = ${id}`
-            yield* sql`UPDATE tier SET for_sale = false WHERE model_id = ${id}`
-          }
+          yield* writeModels(models.upserts)
+          yield* retireModels(models.retirements)
           for (const { name } of providers.retirements)
             yield* sql`UPDATE provider SET retired = true WHERE name = ${name}`
 

@@ -33,8 +33,8 @@ export type ModelCheck = (model: string) => Either.Either<void, ModelNotFound | 
 export type ImageResult<Image> =
   /** The image as the provider encoded it, and the reported usage. */
   | { readonly _tag: "Completed"; readonly image: Image; readonly usage: ReportedUsage }
-  /** The image is too large to be delivered. */
-  | { readonly _tag: "TooLarge" }
+  /** The image is too large to be delivered. `usage` is absent if the response was too large to be read. */
+  | { readonly _tag: "TooLarge"; readonly usage: ReportedUsage | undefined }
   | { readonly _tag: "Declined"; readonly error: ContentPolicyViolation }
 
 /** The errors found while the request body is read. */

@@ -62,12 +62,13 @@ export interface CatalogDifference {
 
 /** Returns the difference between the stored catalog and a catalog file. */
 export const differenceOf = (stored: StoredEntries, terms: CatalogTerms): CatalogDifference => {
+  const storedTiers = tiersByModel(stored.tiers)
   const providerMembers = (terms: Provider, before: StoredProvider) =>
     memberChanges(providerName(terms), membersOfProvider(before), membersOfProvider(terms))
   const modelMembers = (terms: TermsOfModel, before: Model) =>
     memberChanges(
       terms.publicName,
-      membersOfModel(before, comparedTiers(terms, stored.tiers)),
+      membersOfModel(before, comparedTiers(terms, storedTiers.get(terms.publicName) ?? [])),
       membersOfModel(terms, terms.tiers)
     )
   const providers = changes<Provider, StoredProvider>(terms.providers, stored.providers, providerName, providerMembers)
@@ -153,12 +154,25 @@ const membersOfModel = (model: ModelTerms, tiers: ReadonlyArray<TierTerms>): Mem
   ["tiers", listed(tiers.map(tierText))]
 ]
 
+/** Returns the tiers by the public names of their models. */
+export const tiersByModel = <Tier extends { readonly publicName: string }>(
+  tiers: ReadonlyArray<Tier>
+): ReadonlyMap<string, ReadonlyArray<Tier>> => {
+  const byModel = new Map<string, Array<Tier>>()
+  for (const tier of tiers) {
+    const known = byModel.get(tier.publicName)
+    if (known === undefined) byModel.set(tier.publicName, [tier])
+    else known.push(tier)
+  }
+  return byModel
+}
+
 /**
  * Returns the stored tiers of a model that are compared: a tier that is neither for sale nor in the file is ignored.
  */
-const comparedTiers = (terms: TermsOfModel, tiers: StoredEntries["tiers"]): ReadonlyArray<TierTerms> => {
+const comparedTiers = (terms: TermsOfModel, stored: ReadonlyArray<TierTerms>): ReadonlyArray<TierTerms> => {
   const inFile = new Set(terms.tiers.map(({ tierUsdCents }) => tierUsdCents))
-  return tiers.filter((tier) => tier.publicName === terms.publicName && (tier.forSale || inFile.has(tier.tierUsdCents)))
+  return stored.filter((tier) => tier.forSale || inFile.has(tier.tierUsdCents))
 }
 
 /** Returns every field of a route as JSON, so that two different routes never have the same text. */

@@ -49,7 +49,8 @@ export type ProviderFailure =
 /** How an image request ended after its admission. */
 export type ImageEnd =
   | { readonly _tag: "Completed"; readonly usage: ReportedUsage }
-  | { readonly _tag: "TooLarge" }
+  /** `usage` is absent if the response was too large to be read. */
+  | { readonly _tag: "TooLarge"; readonly usage: ReportedUsage | undefined }
   | { readonly _tag: "Declined"; readonly error: ContentPolicyViolation }
   | { readonly _tag: "TimedOut" }
   /** `usage` is present if the image arrived from the provider before the client disconnected. */
@@ -88,14 +89,16 @@ const whenDispatched = (end: ImageEnd): Omit<ImageOutcome, "dispatched"> => {
       const state: Billing = charge.source === "none" ? "unmetered" : "settled"
       return { state, ending: "complete", charge, response: { _tag: "Image", billing: state } }
     }
-    case "TooLarge":
-      return { ...uncharged, state: "withheld", response: { _tag: "Refusal", error: new ImageWithheld() } }
+    case "TooLarge": {
+      const charge = unchargedConsumption(end.usage)
+      return { state: "withheld", ending: "failed", charge, response: { _tag: "Refusal", error: new ImageWithheld() } }
+    }
     case "Declined":
       return { ...uncharged, state: "declined", response: { _tag: "Refusal", error: end.error } }
     case "TimedOut":
       return { ...uncharged, state: "timeout", response: { _tag: "Refusal", error: new ImageTimeout() } }
     case "ClientGone": {
-      const charge = end.usage === undefined ? nothing : { ...nothing, consumed: asUsage(end.usage) }
+      const charge = unchargedConsumption(end.usage)
       return { state: "abandoned", ending: "client_gone", charge, response: { _tag: "None" } }
     }
     case "Failed":
@@ -105,13 +108,18 @@ const whenDispatched = (end: ImageEnd): Omit<ImageOutcome, "dispatched"> => {
 
 const uncharged = { ending: "failed", charge: nothing } as const
 
+/** Charges nothing, and records the reported usage as consumed (docs/reference/billing.md#bill-7). */
+const unchargedConsumption = (usage: ReportedUsage | undefined): Charge =>
+  usage === undefined ? nothing : { ...nothing, consumed: asUsage(usage) }
+
 /**
  * Returns the reported usage as the charge, even if all reported numbers are 0. Charges nothing if the provider did not
  * report the output tokens, because the usage of an image is never counted locally.
  */
 const chargeForImage = (usage: ReportedUsage): Charge => {
+  if (usage.output === undefined) return unchargedConsumption(usage)
   const consumed = asUsage(usage)
-  return usage.output === undefined ? { ...nothing, consumed } : { charged: consumed, consumed, source: "upstream" }
+  return { charged: consumed, consumed, source: "upstream" }
 }
 
 const asUsage = ({ prompt, output }: ReportedUsage): TokenUsage.TokenUsage => ({
