@@ -135,6 +135,15 @@ describe("an inference error", () => {
     }
   })
 
+  it.each([
+    new Errors.TechnicalLimit({ retryAfterSeconds: 7 }),
+    new Errors.Overloaded({ retryAfterSeconds: 6.2 }),
+    new Errors.CircuitOpen({ retryAfterSeconds: 7 })
+  ])("in a stream, which has no `retry-after`, states the seconds in its message: $_tag", (error) => {
+    const frames = chatProtocol.stream.errorFrames(error, "request-1")
+    expect(JSON.parse(frames.slice(6)).error.message).toMatch(/ Try again in 7 seconds\.$/)
+  })
+
   it("shortens a long model name in its message", () => {
     const { body } = errorBody(new Errors.ModelNotFound({ model: "x".repeat(1_000_000) }), "r", "openai")
     expect(body.length).toBeLessThan(500)

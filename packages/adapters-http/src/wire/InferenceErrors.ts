@@ -20,7 +20,7 @@ import type {
 import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import type { KeyBudgetExceeded, KeyRateLimited, RateStatus } from "@tollgate/domain/ledger/KeyHold"
 import { shortened } from "@tollgate/domain/validation/Text"
-import { retryAfter } from "./RetryAfter.ts"
+import { retryAfter, tryAgain } from "./RetryAfter.ts"
 
 /**
  * The errors with which the relay refuses or ends a request. An unexpected exception is reported as `InternalError`.
@@ -142,16 +142,14 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
     status: 429,
     code: "rate_limited",
     type: { openai: "rate_limit_error", anthropic: "rate_limit_error" },
-    message: ({ limit }) =>
-      `This API key has reached its limit of ${limitNames[limit]}. Try again after the number of seconds in ` +
-      "`retry-after`.",
+    message: (error) => `This API key has reached its limit of ${limitNames[error.limit]}. ${tryAgain(error)}`,
     headers: (error) => ({ ...retryAfter(error), ...rateLimitHeaders(error) })
   },
   TechnicalLimit: {
     status: 429,
     code: "technical_limit",
     type: { openai: "rate_limit_error", anthropic: "rate_limit_error" },
-    message: () => "The model's rate limit is reached. Try again after the number of seconds in `retry-after`.",
+    message: (error) => `The model's rate limit is reached. ${tryAgain(error)}`,
     headers: retryAfter
   },
   UpstreamFailed: {
@@ -164,16 +162,14 @@ const wireErrors: { readonly [Tag in RelayError["_tag"]]: WireError<Extract<Rela
     status: 503,
     code: "overloaded",
     type: overloaded,
-    message: () =>
-      "The service cannot process the request now. Try again after the number of seconds in `retry-after`.",
+    message: (error) => `The service cannot process the request now. ${tryAgain(error)}`,
     headers: retryAfter
   },
   CircuitOpen: {
     status: 503,
     code: "circuit_open",
     type: overloaded,
-    message: () =>
-      "The model is temporarily unavailable after failures. Try again after the number of seconds in `retry-after`.",
+    message: (error) => `The model is temporarily unavailable after failures. ${tryAgain(error)}`,
     headers: retryAfter
   },
   InternalError: {

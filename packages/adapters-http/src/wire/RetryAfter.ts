@@ -15,10 +15,18 @@ export const parseRetryAfter = (header: string | undefined): number => {
   return seconds > 0 ? Math.min(seconds, MAX_RETRY_SECONDS) : DEFAULT_RETRY_SECONDS
 }
 
-/** Returns the header for the client. Its value is at least 1 second, because clients retry immediately if it is 0. */
-export const retryAfter = ({ retryAfterSeconds }: { readonly retryAfterSeconds: number }): Record<string, string> => ({
-  "retry-after": String(Math.max(1, Math.ceil(retryAfterSeconds) || 1))
-})
+interface Retryable {
+  readonly retryAfterSeconds: number
+}
+
+/** Returns at least 1 second, because clients retry immediately if the header is 0. */
+const secondsOf = ({ retryAfterSeconds }: Retryable): number => Math.max(1, Math.ceil(retryAfterSeconds) || 1)
+
+/** Returns the header for the client. */
+export const retryAfter = (error: Retryable): Record<string, string> => ({ "retry-after": String(secondsOf(error)) })
+
+/** Returns a sentence with the seconds of the header, because an error event of a stream has no header. */
+export const tryAgain = (error: Retryable): string => `Try again in ${secondsText(secondsOf(error))}.`
 
 /** Returns a number of seconds as text. */
 export const secondsText = (seconds: number): string => (seconds === 1 ? "1 second" : `${seconds} seconds`)

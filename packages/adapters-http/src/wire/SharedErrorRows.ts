@@ -5,7 +5,7 @@ import { Overloaded, RequestTooLarge } from "@tollgate/domain/inference/Inferenc
 import type { FieldIssue } from "@tollgate/domain/validation/Validation"
 import { ValidationFailed } from "@tollgate/domain/validation/Validation"
 import type { ErrorRow } from "./ErrorRow.ts"
-import { retryAfter } from "./RetryAfter.ts"
+import { retryAfter, tryAgain } from "./RetryAfter.ts"
 
 /**
  * Returns an issue as a text. The message of an issue has one of three forms: an accepted value, such as `a whole
@@ -40,7 +40,7 @@ export const requestTooLarge = (meaning: string): ErrorRow<RequestTooLarge> => (
 export const overloaded: ErrorRow<Overloaded> = {
   status: 503,
   code: "overloaded",
-  message: () => "The service is at capacity. Try again after the number of seconds in `retry-after`.",
+  message: (error) => `The service is at capacity. ${tryAgain(error)}`,
   headers: retryAfter,
   meaning: "The service is at capacity or shutting down, or the database is unavailable; see `retry-after`.",
   example: new Overloaded({ retryAfterSeconds: 1 })
