@@ -36,19 +36,19 @@ const applied = async (text: string) => {
 }
 
 describe("a catalog file at start", () => {
-  it("is refused if a member occurs twice, as by catalog apply", async () => {
+  it("is refused if a member occurs twice", async () => {
     expect(await applied('{"providers": [], "models": [],\n "models": []}')).toBe(
       'CATALOG_FILE FILE:2:2: the member "models" occurs twice in this object'
     )
   })
 
-  it("is refused above 4 MiB, as by catalog apply", async () => {
+  it("is refused if it is larger than 4 MiB", async () => {
     expect(await applied(`{"providers": [], "models": []}${" ".repeat(4 * 1024 * 1024)}`)).toBe(
       "CATALOG_FILE FILE is larger than 4 MiB"
     )
   })
 
-  it("can begin with a byte order mark, as for catalog apply", async () => {
+  it("can begin with a byte order mark", async () => {
     expect(await applied('\uFEFF{"providers": [], "models": []}')).toEqual([{ providers: [], models: [] }])
   })
 })

@@ -309,7 +309,7 @@ describe("a live node", () => {
     for (const node of nodes) await node.stop()
   })
 
-  it("settles each request once despite a sweep", async () => {
+  it("has each of its requests settled once despite sweeps", async () => {
     a.upstream.always(asPlayed())
     const customer = await a.newCustomer(1_000_000n)
     const { sweep, dispose } = sweeping()

@@ -132,7 +132,7 @@ export const audited = (subject: string) =>
     (sql) => sql`SELECT actor, action, reason, detail FROM audit_log WHERE subject = ${subject} ORDER BY seq`
   ).pipe(Effect.orDie)
 
-/** Mints any number of tokens for one cent, without a tier and without the rate limit. */
+/** Mints any number of tokens for one cent, without a tier for sale and without the rate limit. */
 export const grant = (userId: string, modelId: string, tokens: bigint) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

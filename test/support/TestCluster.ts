@@ -12,7 +12,7 @@ declare module "vitest" {
     readonly checkedReplies: string
     readonly postgresSocketDir: string
     /**
-     * The folder of the bundled servers. It is inside the repository, so that a bundle finds the packages in
+     * The folder of the bundled programs. It is inside the repository, so that a bundle finds the packages in
      * `node_modules`.
      */
     readonly bundles: string

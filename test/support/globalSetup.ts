@@ -1,5 +1,5 @@
 /**
- * Prepares a test run: starts one Postgres with a migrated template database, and creates a folder for bundled servers.
+ * Prepares a test run: starts one Postgres with a migrated template database, and creates a folder for bundles.
  * The databases of the suites are copies of the template; see `TestDatabase`.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"

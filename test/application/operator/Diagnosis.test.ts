@@ -17,7 +17,10 @@ describe("the check of the holds", () => {
     [999, 3, "999 open, 3 on dead nodes"],
     [5_000, 0, "1000 or more open, none of the 1000 oldest on a dead node"],
     [5_000, 3, "1000 or more open, 3 or more on dead nodes"]
-  ])("of %i holds with %i on a dead node describes only the 1000 oldest", async (open, orphaned, detail) => {
-    expect(await found(open, orphaned)).toBe(detail)
-  })
+  ])(
+    "for %i holds, of which %i are on dead nodes, describes at most the 1000 oldest",
+    async (open, orphaned, detail) => {
+      expect(await found(open, orphaned)).toBe(detail)
+    }
+  )
 })

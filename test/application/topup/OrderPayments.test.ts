@@ -561,7 +561,7 @@ describe("the opening of a payment", () => {
 })
 
 describe("the refreshes of one reseller", () => {
-  it.effect("leave requests to the provider for other resellers and for webhooks", () =>
+  it.effect("do not stop refreshes for other resellers and for webhooks", () =>
     withAnOrder((fixture) =>
       Effect.gen(function* () {
         fixture.response = Effect.never
@@ -571,7 +571,7 @@ describe("the refreshes of one reseller", () => {
           return fixture.store(anOrder({ id, resellerId }))
         }
         const [flooding, another] = [1, 2].map((i) => ResellerId.make(`01930000-0000-7000-8003-00000000000${i}`))
-        if (flooding === undefined || another === undefined) throw new Error("two resellers have an id")
+        if (flooding === undefined || another === undefined) throw new Error("a reseller id is missing")
         const orders = Array.from({ length: 100 }, (_, i) => orderOf(flooding, i))
         yield* Effect.forEach(orders, (stored) => Effect.fork(refresh(stored, "reseller")))
         yield* TestClock.adjust("1 seconds")

@@ -155,7 +155,7 @@ describe("a charge", () => {
   })
 
   property(
-    "of a stream that is cut after its last output report has a token per delta if the local count does",
+    "of a stream that is cut after its last output report has at least one token for each delta if the local count has",
     [outcome, tokens(), tokens()],
     (o, p, extra) => {
       const counted = n(BigInt(o.deltas) + extra)

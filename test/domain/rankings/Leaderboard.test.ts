@@ -12,7 +12,7 @@ describe("the leaderboard", () => {
     expect(leaderboard.map(({ publicName }) => publicName)).toEqual(sixty.slice(0, 50).map((model) => model.publicName))
     expect(leaderboard.map(({ rank }) => rank)).toEqual(Array.from({ length: 50 }, (_, i) => i + 1))
     expect(other.tokens).toBe(50n + 49n + 48n + 47n + 46n + 45n + 44n + 43n + 42n + 41n)
-    // The tokens in `other` are tokens of their authors too.
+    // The shares of authors include the models in `other`.
     expect(authors[0]?.tokens).toBe(totals.tokens)
   })
 

@@ -37,7 +37,7 @@ describe("a history query", () => {
     ["hour", HOUR],
     ["day", DAY]
   ] as const) {
-    property(`divides at most seven ${unit}s by its cuts`, [now, firstUse], (at, ago) => {
+    property(`has cuts inside at most seven ${unit} buckets`, [now, firstUse], (at, ago) => {
       const { cuts } = historyQueryFor(at, since(at, ago))
       const divided = bucketsSplitBy(cuts, unit)
       const begins = (cut: Date) => (cut.getTime() + 7 * HOUR) % length === 0

@@ -141,7 +141,7 @@ describe("a payment observation", () => {
   })
 
   property(
-    "raises an alert only if it is suspicious or a refund",
+    "raises an alert if it is suspicious or a refund",
     [order, observation, someTime],
     (order, seen, now) =>
       (decideRefresh(order, seen, now).alert !== undefined) === ["Suspicious", "Refunded"].includes(seen._tag)

@@ -21,7 +21,7 @@ export class CurrentCatalog extends Context.Tag("@tollgate/application/CurrentCa
  * `provider <name>` for providers.
  */
 export interface CatalogChange {
-  /** The version of the stored catalog: of `apply` the new version, of `preview` the present version. */
+  /** The version of the stored catalog after the call. */
   readonly version: number
   readonly added: ReadonlyArray<string>
   readonly changed: ReadonlyArray<string>

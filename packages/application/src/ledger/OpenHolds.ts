@@ -35,9 +35,9 @@ export class OpenHolds extends Context.Tag("@tollgate/application/OpenHolds")<
     /** Returns all open holds, oldest first. */
     readonly list: Effect.Effect<ReadonlyArray<OpenHold>>
     /**
-     * Settles the holds of dead nodes at their last checkpoints, except holds that are locked, and returns the number
-     * of settled holds. A node is dead if it has deregistered, if its row is missing, or if its last heartbeat is too
-     * old by the database clock. Several sweeps may run concurrently.
+     * Settles the holds of dead nodes at their last checkpoints, and returns the number of settled holds. Skips a hold
+     * if it, or an account or a limited key of its user, is locked. A node is dead if it has deregistered, if its row
+     * is missing, or if its last heartbeat is too old by the database clock. Several sweeps may run concurrently.
      */
     readonly sweep: Effect.Effect<number>
     /**

@@ -53,7 +53,10 @@ export interface DeliveryClaim {
   readonly lease: Duration.Duration
 }
 
-/** The waiting times of pending deliveries to enabled endpoints; 0 if there are none. */
+/**
+ * The waiting times of pending deliveries, except those that a disabled endpoint or an inactive reseller holds back; 0
+ * if there are none.
+ */
 export interface DeliveryBacklog {
   /** The age of the oldest of these deliveries. */
   readonly oldestSeconds: number

@@ -138,9 +138,9 @@ interface WithoutRetired {
 }
 
 /**
- * Removes the models with `retired: true`, which `tollgate catalog show --json` prints too. A model that is missing
- * in a catalog file stays or becomes retired. The routes of a removed model are not checked, because they may name
- * retired providers, which are not in the file.
+ * Removes the models with `retired: true`, which `tollgate catalog show --json` prints too. A stored model that is
+ * missing in a catalog file becomes retired, or stays retired. The routes of a removed model are not checked, because
+ * they may name retired providers, which are not in the file.
  */
 const withoutRetired = (json: unknown): WithoutRetired => {
   if (typeof json !== "object" || json === null || !("models" in json) || !Array.isArray(json.models)) {
