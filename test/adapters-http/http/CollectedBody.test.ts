@@ -45,7 +45,7 @@ describe("a provider's response", () => {
     expect(() => parseResponse(Buffer.from("["))).toThrow(SyntaxError)
   })
 
-  it("has at most as many values as commas and opening brackets", () => {
+  it("is counted as one value for each comma and opening bracket", () => {
     expect(couldExceedValues(Buffer.from("[1,2,3]    "), 3)).toBe(false)
     expect(couldExceedValues(Buffer.from("[1,2,3,4]  "), 3)).toBe(true)
   })

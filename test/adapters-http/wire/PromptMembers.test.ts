@@ -62,8 +62,7 @@ describe("the prompt of a body", () => {
       const value = "a".repeat(shift) + run.repeat(Math.ceil(600_000 / Buffer.byteLength(run)))
       const { text } = promptOf(chatOf(`"${value}"`), neverParsed)
       const strange = text.replace(/^user/, "").replaceAll("\\", "").replaceAll(following, "")
-      // A piece may begin or end within `following`, whose characters are ordinary ones after an even number of
-      // backslashes.
+      // A piece may begin or end inside `following`: an even number of backslashes escapes none of its characters.
       expect([shift, strange.replace(/[au0e9]/g, "")]).toEqual([shift, ""])
     }
   })

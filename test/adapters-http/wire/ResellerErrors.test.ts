@@ -15,6 +15,8 @@ import { TooManyUnpaidOrders, TopUpNotFound } from "@tollgate/domain/topup/TopUp
 import { AmountOutOfRange } from "@tollgate/domain/topup/TopUpRequest"
 import { NotFound, RateLimited } from "@tollgate/domain/validation/RequestErrors"
 import { invalid, ValidationFailed } from "@tollgate/domain/validation/Validation"
+import { WebhookDeliveryNotFound } from "@tollgate/domain/webhook/WebhookDelivery"
+import { TooManyWebhookEndpoints, WebhookEndpointNotFound } from "@tollgate/domain/webhook/WebhookEndpoint"
 import { describe, expect, it } from "vitest"
 
 const all: ReadonlyArray<readonly [ResellerFailure, string]> = [
@@ -28,6 +30,9 @@ const all: ReadonlyArray<readonly [ResellerFailure, string]> = [
   [new AmountOutOfRange({ path: "amount_idr", bounds: null }), "422 amount_out_of_range"],
   [new PaymentProviderUnavailable({ retryAfterSeconds: 30 }), "503 provider_unavailable"],
   [new TopUpNotFound(), "404 topup_not_found"],
+  [new WebhookEndpointNotFound(), "404 endpoint_not_found"],
+  [new WebhookDeliveryNotFound(), "404 delivery_not_found"],
+  [new TooManyWebhookEndpoints({ max: 10 }), "409 too_many_endpoints"],
   [new InsufficientQuota({ balanceUsdMicro: 1n, neededUsdMicro: 2n }), "402 insufficient_quota"],
   [new IdempotencyConflict(), "409 idempotency_conflict"],
   [new TierNotAvailable(), "422 tier_not_available"],
@@ -54,14 +59,14 @@ describe("an error of the reseller routes", () => {
 
   it("has a row in this test if resellers can cause it", () => {
     const domain = resolve(import.meta.dirname, "../../../packages/domain/src")
-    const declared = ["reseller", "mint", "topup", "operations", "validation"]
+    const declared = ["reseller", "mint", "topup", "operations", "validation", "webhook"]
       .flatMap((folder) => readdirSync(join(domain, folder)).map((file) => join(domain, folder, file)))
       .flatMap((file) => [...readFileSync(file, "utf8").matchAll(/TaggedError<\w+>\(\)\(\s*"(\w+)"/g)])
       .map(([, tag]) => tag ?? "")
       .filter((tag) => !OPERATOR_REFUSALS.has(tag))
     const rows = all.map(([failure]) => failure._tag as string)
     expect(declared.filter((tag) => !rows.includes(tag))).toEqual([])
-    expect(declared.length).toBe(14)
+    expect(declared.length).toBe(17)
   })
 
   it("has a `retry-after` of at least one second", () => {

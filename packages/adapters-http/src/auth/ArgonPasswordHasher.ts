@@ -40,7 +40,7 @@ export const defaults: ArgonOptions = {
   // Each running hash occupies one thread. On Linux the thread has a low priority, so it mostly uses processor time
   // that other threads do not need.
   running: { login: availableParallelism() > 2 ? 2 : 1, signup: 1 },
-  // A young garbage collection copies the memory of waiting requests, and this delays other requests.
+  // Few requests may wait: the garbage collector copies their memory, and each copy delays other requests.
   places: 32
 }
 

@@ -105,8 +105,8 @@ const trimmed = (path: string): string => (path.length > 1 && path.endsWith("/")
 export const pathOf = (target: string): string => trimmed(split(target).path)
 
 /**
- * Returns a request target for the router of `@effect/platform`: without one trailing slash of the path. The router would
- * end the path at a `;` or `#`, so these characters are escaped. The query is kept.
+ * Returns a request target for the router of `@effect/platform`: without one trailing slash of the path. The router
+ * would end the path at a `;` or `#`, so these characters are escaped. The query is kept.
  */
 export const routerTarget = (target: string): string => {
   const { path, query } = split(target)

@@ -1,9 +1,8 @@
 /**
  * Shuts the server down in four steps:
  * 1. During the delay, the server still serves new requests. `/readyz` returns 503, so that load balancers notice the
- *    stop. Each response whose head is written in this time, except to a CORS preflight request, announces that the
- *    server closes the connection after the response. Therefore the client sends its next request on another
- *    connection.
+ *    stop. Each response whose head is written in this time announces that the server closes the connection after the
+ *    response. Therefore the client sends its next request on another connection.
  * 2. The server stops listening. It waits for running requests until the end of the grace period.
  * 3. The server interrupts the requests that are still running.
  * 4. The server waits for a limited time until the interrupted requests have ended and are settled. The database and

@@ -1,6 +1,7 @@
 /**
- * Compares paths with the routes of the server, and suggests the intended route for an unknown path. In some clients the base URL ends in `/v1`, in other clients it does
- * not. Therefore a wrong base URL gives paths without `/v1` or with `/v1` twice (docs/reference/errors.md#a9).
+ * Compares paths with the routes of the server, and suggests the intended route for an unknown path. In some clients the
+ * base URL ends in `/v1`, in other clients it does not. Therefore a wrong base URL gives paths without `/v1` or with
+ * `/v1` twice (docs/reference/errors.md#a9).
  */
 export interface KnownRoute {
   readonly method: string
@@ -16,8 +17,8 @@ const matches = (pattern: string, path: string): boolean => {
 
 /**
  * Returns whether a route has this method and exactly this path. The router of `@effect/platform` is less strict: it
- * unescapes a path before it compares it with its routes. A reverse proxy that refuses some paths compares other texts,
- * so a request could reach a refused path under another spelling.
+ * unescapes the path of a request first. A reverse proxy that refuses some paths may not unescape them, so an escaped
+ * path could reach a route that the proxy refuses.
  */
 export const isServed = (routes: ReadonlyArray<KnownRoute>, method: string, path: string): boolean => {
   const served = method === "HEAD" ? "GET" : method

@@ -11,8 +11,8 @@ const OPEN_ARRAY = 0x5b
 const OPEN_OBJECT = 0x7b
 
 /**
- * Returns true if the body could contain more than `maxValues` values. The count can be too large, because commas and
- * brackets inside texts are counted too.
+ * Returns true if the body has more than `maxValues` commas and opening brackets. One of these characters precedes each
+ * value except the outermost. Commas and brackets inside texts are counted too, so the count can be too large.
  */
 export const couldExceedValues = (body: Buffer, maxValues: number): boolean => {
   if (body.length <= maxValues) return false

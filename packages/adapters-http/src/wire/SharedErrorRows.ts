@@ -40,9 +40,10 @@ export const requestTooLarge = (meaning: string): ErrorRow<RequestTooLarge> => (
 export const overloaded: ErrorRow<Overloaded> = {
   status: 503,
   code: "overloaded",
-  message: (error) => `The service is at capacity. ${tryAgain(error)}`,
+  message: (error) => `The service cannot process the request now. ${tryAgain(error)}`,
   headers: retryAfter,
-  meaning: "The service is at capacity or shutting down, or the database is unavailable; see `retry-after`.",
+  meaning:
+    "The service is at capacity or shutting down, the caller has used up its share, or the database is unavailable; see `retry-after`.",
   example: new Overloaded({ retryAfterSeconds: 1 })
 }
 

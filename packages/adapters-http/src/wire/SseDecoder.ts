@@ -43,14 +43,14 @@ export class SseDecoder {
   #event = ""
   #data: string | undefined
   /**
-   * The memory of `#data`: {@link LINE_BYTES} for each line, and the texts that contain a line or arrived after it. V8
-   * keeps the whole text of a chunk in memory while a part of it is in use.
+   * The memory of `#data`: {@link LINE_BYTES} for each line, and the texts of all chunks since the first line. V8 keeps
+   * the whole text of a chunk in memory while a part of it is in use.
    */
   #dataBytes = 0
   #started = false
   #endedInCarriageReturn = false
 
-  /** The approximate number of bytes of memory that the event needs which is not complete yet. */
+  /** The approximate number of bytes of memory that the incomplete event needs. */
   get pendingBytes(): number {
     return this.#carriedBytes + this.#dataBytes
   }

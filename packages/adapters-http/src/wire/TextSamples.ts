@@ -93,9 +93,9 @@ const characterStart = (bytes: Buffer, { start, at, end }: Piece): number | unde
 }
 
 /**
- * Returns the position after the run of backslashes at `position` and after the next character, which an odd number of
- * backslashes escapes. If it is the `u` of a Unicode escape, the position is after its digits. So a whole character or
- * escape begins there, whether the number of backslashes is odd or even.
+ * Returns a position after the run of backslashes at `position` that is inside no escape. The last backslash may escape
+ * the next character, so the position is after this character, or after the digits if it is the `u` of `uXXXX`. Returns
+ * undefined if the run is longer than a piece.
  */
 const afterRun = (bytes: Buffer, position: number): number | undefined => {
   let i = position

@@ -45,7 +45,10 @@ export type Verdict =
   | "served"
   /** The provider failed. The failure counts towards opening the circuit breaker. */
   | "failed"
-  /** The provider refuses the API key or the account of the gateway. The route is disabled for a minute. */
+  /**
+   * The provider refuses the API key or the account of the gateway with status 401 or 402. The route is disabled for a
+   * minute.
+   */
   | "misconfigured"
   /** The attempt does not show whether the provider works, for example because the client disconnected. */
   | "undecided"

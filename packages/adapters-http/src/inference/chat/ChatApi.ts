@@ -30,7 +30,7 @@ const ChatCompletionRequest = Schema.Struct(
       Schema.NullOr(
         Schema.Struct({
           include_usage: Schema.optional(Schema.NullOr(Schema.Boolean)).annotations({
-            description: "If true, an additional last chunk of the stream contains the usage."
+            description: "If true, an additional last chunk contains the usage that the provider reports, if any."
           })
         })
       )
@@ -148,8 +148,8 @@ const createChatCompletion = HttpApiEndpoint.post("createChatCompletion", "/v1/c
     OpenApi.annotations({
       summary: "Create a chat completion",
       description:
-        "The request is charged to the token plan for the model first, then to the pay-as-you-go balance. The output of a " +
-        "stream is charged only if it was delivered.",
+        "The request is charged to the token plan for the model first, then to the pay-as-you-go balance. If a stream is " +
+        "cut, only the delivered output is charged.",
       override: requiresApiKey,
       transform: stream
     })

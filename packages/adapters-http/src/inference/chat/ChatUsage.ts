@@ -1,6 +1,7 @@
 /**
- * `ChatUsage` builds the `usage` member of a chat completion from the counts that the provider reported last. Only
- * token counts are passed on. The total is always the sum of the prompt tokens and the completion tokens.
+ * `ChatUsage` builds the `usage` member of a chat completion from the merged usage reports of the provider
+ * (`ReportedUsage.merge`). Only token counts are passed on. The total is always the sum of the prompt tokens and the
+ * completion tokens.
  */
 import { usageOf } from "@tollgate/domain/inference/ChatDelivered"
 import { asCount, asObject, type JsonObject } from "@tollgate/domain/inference/Json"

@@ -55,7 +55,7 @@ const scan = slicedScanner({
   }
 })
 
-/** The places of the types of tools that a block of a message can define. */
+/** The paths from `messages` to the types of the tools that a block can define. */
 const TOOLS_IN_MESSAGES: ReadonlyArray<ToolPath> = [
   [EACH, "content", EACH, "tool", "definition", "type"],
   [EACH, "content", EACH, "tool_changes", EACH, "tool", "definition", "type"]

@@ -132,8 +132,8 @@ const createResponse = HttpApiEndpoint.post("createResponse", "/v1/responses")
     OpenApi.annotations({
       summary: "Create a response in OpenAI's Responses protocol",
       description:
-        "The request is charged to the token plan for the model first, then to the pay-as-you-go balance. The output of a " +
-        "stream is charged only if it was delivered. Responses are not stored, so GET and DELETE on " +
+        "The request is charged to the token plan for the model first, then to the pay-as-you-go balance. If a stream is " +
+        "cut, only the delivered output is charged. Responses are not stored, so GET and DELETE on " +
         "`/v1/responses/{id}` return 404.",
       override: requiresApiKey,
       transform: stream

@@ -58,7 +58,7 @@ const scan = slicedScanner({
   }
 })
 
-/** The places of the types of tools that an item of the input can define. */
+/** The paths from `input` to the types of the tools that an item can define. */
 const TOOLS_IN_INPUT: ReadonlyArray<ToolPath> = [[EACH, "tools", EACH, "type"]]
 
 export function* readResponsesRequest(body: Buffer): Slices<Either.Either<ResponsesRequest, InvalidRequest>> {
