@@ -100,7 +100,7 @@ const join = (home: PostgresHome): Effect.Effect<RunningPostgres, ClusterInUse> 
     return {
       socketDir: home.socketDir,
       joined: true,
-      lost: Effect.zipRight(ended, lost("another process has stopped it"))
+      lost: Effect.zipRight(ended, lost(`its log is ${home.logFile}`))
     }
   })
 

@@ -258,7 +258,7 @@ describe("a limited key", () => {
         yield* sql`UPDATE gateway_node SET left_at = clock_timestamp()`
         expect(yield* (yield* OpenHolds).sweep).toBeGreaterThanOrEqual(1)
         yield* sql`UPDATE gateway_node SET left_at = NULL`
-        // Afterwards the node has cached the hold of the settled request, and counts without this hold.
+        // After these requests, the node has cached the hold of the settled request, and counts without this hold.
         for (let served = 0; served < 10; served++) {
           const request = aRequest(customer)
           yield* ledger.admit(request)

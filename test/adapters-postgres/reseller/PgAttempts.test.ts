@@ -34,7 +34,7 @@ const race = (attempts: ReadonlyArray<ReadonlyArray<AttemptWindow>>) =>
     return outcomes.filter(Either.isRight).length
   })
 
-/** Makes all counted attempts two milliseconds more than one minute older. */
+/** Makes all counted attempts one minute and two milliseconds older. */
 const aMinuteLater = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql`UPDATE login_window SET counts_until = counts_until - interval '60002 ms',

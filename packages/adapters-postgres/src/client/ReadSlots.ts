@@ -1,8 +1,8 @@
 /**
  * Limits how many reads of long histories run concurrently, so that these reads leave most connections of the pool to
- * other statements. A read waits for a slot. The reads of one caller use at most half of the slots, so that a caller with
- * slow reads does not delay the others. A read is refused if too many reads run or wait, of all callers together or of
- * its own caller.
+ * other statements. A read waits for a slot. The reads of one caller use at most half of the slots, rounded up, so that
+ * a caller with slow reads does not delay the others. A read is refused if too many reads run or wait, of all callers
+ * together or of its own caller.
  */
 import { CallerLimit, type CallerLimitOptions } from "@tollgate/application/operations/CallerLimit"
 import { FifoSemaphore } from "@tollgate/application/operations/FifoSemaphore"

@@ -40,7 +40,10 @@ interface DayRow {
   readonly cost_pico: string
 }
 
-/** Two reads of different callers run at a time. A read of a long history takes about a second, and the shared pool has ten connections. */
+/**
+ * Two reads of different callers run at a time. A read of a long history takes about a second, and the shared pool has
+ * ten connections.
+ */
 const SLOTS: ReadSlots.ReadSlotsOptions = { running: 2, total: 40, perCaller: 4 }
 
 export const layer: Layer.Layer<SettledUsage, never, SqlClient.SqlClient> = Layer.effect(

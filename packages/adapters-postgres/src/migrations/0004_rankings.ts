@@ -25,8 +25,8 @@ CREATE TABLE usage_delta (
   hour timestamptz NOT NULL,
   model_id uuid NOT NULL,
   tokens bigint NOT NULL,
-  -- One element per sample: the number of a histogram bucket (speed_bucket). The buckets of tps divide tenths of a token
-  -- per second, the buckets of ttft divide milliseconds.
+  -- One element per sample: the number of a histogram bucket (speed_bucket). The buckets of tps divide tenths of a
+  -- token per second, the buckets of ttft divide milliseconds.
   tps smallint[] NOT NULL,
   ttft smallint[] NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
@@ -56,8 +56,8 @@ CREATE TABLE rankings_document (
 );
 
 -- The first and the last hour of a window are counted from the settlements, and the last hour has the newest
--- settlements. Without this option, the index does not cover the newest rows until the next vacuum, and every query reads
--- all these rows.
+-- settlements. Without this option, the index does not cover the newest rows until the next vacuum, and every query
+-- reads all these rows.
 ALTER INDEX settlement_by_time SET (autosummarize = on);
 
 -- Counts the settlements that exist before this migration.

@@ -26,8 +26,8 @@ CREATE TABLE usage_delta (
   minute timestamptz NOT NULL,
   model_id uuid NOT NULL,
   tokens bigint NOT NULL,
-  -- One element per sample: the number of a histogram bucket (speed_bucket). The buckets of tps divide tenths of a token
-  -- per second, the buckets of ttft divide milliseconds.
+  -- One element per sample: the number of a histogram bucket (speed_bucket). The buckets of tps divide tenths of a
+  -- token per second, the buckets of ttft divide milliseconds.
   tps smallint[] NOT NULL,
   ttft smallint[] NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);

@@ -133,7 +133,7 @@ export const migrate = <E = never>(
     Effect.tapDefect((cause) =>
       isLockTimeout(cause)
         ? Effect.logWarning(
-            "another session holds a lock that the migration needs; the migration is tried again after a pause"
+            "another session holds a lock that the migration needs; this try of the migration is rolled back"
           )
         : Effect.void
     ),

@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import { sqlErrorsAreDefects } from "../client/Transact.ts"
 import { LOCK_WAITS, type LockWaits, type Migration, migrate, migrations, pending } from "./Migrations.ts"
 
-/** The last migration of the newest release that upgrades only while all servers are stopped. */
+/** The last migration that needs a stop of all servers. A node that states none counts as a node of this one. */
 const LAST_WITH_DOWNTIME = "0015_operator_sessions"
 
 /** The last migration of this program. */

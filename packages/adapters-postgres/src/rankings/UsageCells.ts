@@ -13,8 +13,8 @@ import type { Interval } from "@tollgate/domain/rankings/Window"
 import { COUNTED_TOKENS, DELTA_SAMPLES, IS_SAMPLE, MINUTE_SETTLED, SAMPLES } from "../ledger/SettlementRows.ts"
 
 /**
- * The length of a day in Jakarta. The interval '1 day' has 23 or 25 hours when the clock changes in the time zone of the
- * session.
+ * The length of a day in Jakarta. The interval '1 day' has 23 or 25 hours when the clock changes in the time zone of
+ * the session.
  */
 export const ONE_DAY = "interval '24 hours'"
 

@@ -2,8 +2,9 @@
  * Opens the connections of undici's pools and clients, and prevents an exception of undici that would stop the process.
  *
  * If a response ends with its connection, and the connection is closed or reset while the response is paused, then
- * undici 7 throws an `AssertionError` in the event handler of the socket (https://github.com/nodejs/undici/issues/5360).
- * undici 8 does not, but it needs a later version of Node.js than this project.
+ * undici 7 throws an `AssertionError` in the event handler of the socket
+ * (https://github.com/nodejs/undici/issues/5360). undici 8 does not, but it needs a later version of Node.js than this
+ * project.
  */
 import type { Socket } from "node:net"
 import { buildConnector } from "undici"

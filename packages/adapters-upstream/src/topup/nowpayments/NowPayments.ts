@@ -54,8 +54,8 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
       baseUrl,
       credential: { name: "x-api-key", value: apiKey },
       failures,
-      // An opening makes one call per coin at the same time, and so does a refresh. With a limit for one call per order,
-      // half of the openings, which is the share of one reseller, would leave no call for other orders.
+      // Each opening and each refresh makes one call per coin at the same time, so the limit is multiplied by the
+      // number of coins. Otherwise the openings of one reseller, up to half of all openings, could use all calls.
       limits: { ...limits, maxConcurrentCalls: maxConcurrentCalls * Math.max(1, configured.length) }
     })
     const coins = yield* Ref.make(configured)

@@ -70,7 +70,8 @@ const simulate = (payments: SimulatedPayments): SimulatedProvider => ({
   carryOut: (_before, _after, now) => now,
   again: (payment, { amount, finished }, now) => {
     const received = amount === undefined ? payment.due : readDecimal(amount, DECIMALS)
-    if (!received) return Either.left("amount must be a decimal with at most six digits after the decimal point")
+    if (!received)
+      return Either.left("amount must be a positive decimal with at most six digits after the decimal point")
     if (payment.received === 0n) return Either.left("it has no payment yet: pay or underpay it first")
     return Either.right({
       ...payment,
