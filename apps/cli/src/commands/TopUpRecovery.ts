@@ -180,7 +180,7 @@ const depositsOver = <R>(providers: Layer.Layer<PaymentProviders, CommandFailed,
           })),
           text:
             found.length === 0
-              ? `No deposit address without an order, with an index from ${from} to ${to}, has a balance.`
+              ? `From index ${from} to ${to}, each deposit address with a balance belongs to an order.`
               : table(
                   [
                     { heading: "index", cell: ({ index }) => String(index), align: "right" },

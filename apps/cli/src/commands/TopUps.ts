@@ -104,7 +104,7 @@ const refreshAll = Effect.map(refreshOpen, ({ attempted, refreshed, credited, wi
     document: { looked: attempted, answered: refreshed, unanswered: failed, unasked: withoutProvider, credited },
     text:
       attempted + withoutProvider === 0
-        ? "There are no open orders and no due orders."
+        ? "There are no orders to refresh."
         : `Refreshed ${refreshed} of ${attempted} orders, credited ${credited}.`
   }
   if (failures.length === 0) return shown

@@ -172,7 +172,9 @@ const test = reportCommand(
       const { id: deliveryId, event, url } = yield* (yield* WebhookDeliveries).test("everyone", id, operator)
       return {
         document: { delivery_id: deliveryId, event_id: event.id, endpoint_id: id, url },
-        text: `A running server sends a test event to ${url}. To see the result, run: tollgate webhooks show ${deliveryId}`
+        text:
+          `A running server sends a test event to ${url}, unless the endpoint is disabled or its reseller is not active. ` +
+          `To see the result, run: tollgate webhooks show ${deliveryId}`
       } satisfies Report
     })
 )

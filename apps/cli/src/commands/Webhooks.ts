@@ -65,7 +65,7 @@ const replay = reportCommand(
       const replayed = yield* (yield* WebhookDeliveries).replay("everyone", id, operator)
       return {
         document: deliveryDocument(replayed),
-        text: `The delivery of event ${replayed.event.id} to ${replayed.url} is due. A running server sends the webhook within seconds.`
+        text: `The delivery of event ${replayed.event.id} to ${replayed.url} is due. A running server sends the webhook within seconds, unless the endpoint is disabled or its reseller is not active.`
       } satisfies Report
     })
 )

@@ -57,7 +57,7 @@ export const demoCustomer = (dataDir: string) =>
     return { email, key: secret } satisfies DemoCustomer
   })
 
-/** Returns false only if the database has no such key. If the database responds too slowly, the key counts as valid. */
+/** Returns false if the key is refused. If the database responds too slowly, the key counts as valid. */
 const isValid = (key: DemoCustomer["key"]) =>
   Effect.flatMap(ApiKeyAuthenticator, ({ authenticate }) => authenticate(key)).pipe(
     Effect.match({ onFailure: ({ _tag }) => _tag !== "InvalidApiKey", onSuccess: () => true })

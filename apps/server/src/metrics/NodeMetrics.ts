@@ -50,7 +50,12 @@ export const nodeMetrics: Effect.Effect<Registry, never, RelayMetrics | Inferenc
       "Open exchanges (request and response) with providers.",
       () => counters.openExchanges
     )
-    gauge(registry, "tollgate_request_body_bytes", "Bytes of request bodies in memory.", () => counters.bodyBytes)
+    gauge(
+      registry,
+      "tollgate_request_body_bytes",
+      "Bytes reserved for the bodies of inference requests, except image requests.",
+      () => counters.bodyBytes
+    )
     gauge(
       registry,
       "tollgate_image_bytes",
@@ -60,7 +65,7 @@ export const nodeMetrics: Effect.Effect<Registry, never, RelayMetrics | Inferenc
     gauge(
       registry,
       "tollgate_request_body_limit_bytes",
-      "The limit of the bytes of request bodies in memory.",
+      "The limit of the bytes reserved for the bodies of inference requests, except image requests.",
       () => defaults.allBodiesBytes
     )
     gauge(
@@ -72,7 +77,7 @@ export const nodeMetrics: Effect.Effect<Registry, never, RelayMetrics | Inferenc
     counter(
       registry,
       "tollgate_answer_bytes_total",
-      "Bytes of responses written to sockets.",
+      "Bytes of the responses to inference requests, except image requests, that were written to sockets.",
       () => counters.responseBytes
     )
     counter(registry, "tollgate_deltas_total", "Content deltas delivered to clients.", () => counters.deltas)

@@ -95,7 +95,7 @@ export const registerWebhooks = (registry: Registry, counts: WebhookCounters): v
   gauges(
     registry,
     "tollgate_webhook_oldest_undelivered_seconds",
-    "Age of the oldest event that waits to be delivered in this deployment; 0 if none waits.",
+    "Age of the oldest event that waits to be delivered to an enabled endpoint of this deployment; 0 if none waits.",
     [],
     () => [{ labels: {}, value: counts.backlog.oldestSeconds }],
     "max"

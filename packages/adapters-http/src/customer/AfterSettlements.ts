@@ -5,6 +5,9 @@
 import { InferenceLedger } from "@tollgate/application/ledger/InferenceLedger"
 import * as Effect from "effect/Effect"
 
-/** Runs `read` after the waiting settlements, or without them if they take too long. */
+/**
+ * Runs `read` after the waiting settlements. Does not wait for a settlement that takes too long, or that needs a row
+ * that another session has locked.
+ */
 export const afterSettlements = <A, E, R>(read: Effect.Effect<A, E, R>) =>
   Effect.flatMap(InferenceLedger, ({ flush }) => Effect.zipRight(flush, read))

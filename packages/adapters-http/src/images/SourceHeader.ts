@@ -93,7 +93,7 @@ const readJpegHeader = (bytes: Buffer): Header => {
 }
 
 const ANIMATED = 0x02
-/** The number of bytes at the start of the image data that the file needs, because they contain the dimensions. */
+/** The minimum number of bytes of the image data. These first bytes contain the dimensions. */
 const MIN_IMAGE_BYTES = { "VP8 ": 10, VP8L: 5 } as const
 
 /** Reads the chunks up to the image data. If the file declares a canvas, the image must have the same dimensions. */

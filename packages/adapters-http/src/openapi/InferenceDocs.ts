@@ -45,16 +45,17 @@ const ErrorBody = Schema.Struct({
 })
 
 const meanings = {
-  invalid_request: "The body is malformed or invalid.",
+  invalid_request: "The body, a header or a query parameter of the request is malformed or invalid.",
   unsupported_parameter: "The request has a member that is not supported; see `param`.",
   unsupported_endpoint:
-    "The model cannot be called on this route, because it cannot generate images or cannot edit them.",
+    "The model does not support the operation of this route (generating or editing images), or has no provider for images.",
   content_policy_violation: "The model's content policy declined the prompt or the image. Nothing was charged.",
   invalid_api_key: "The API key is missing, wrong, expired or revoked, or the request has two different credentials.",
   insufficient_balance:
     "The token plan for this model and the pay-as-you-go balance together do not cover the request.",
   key_budget_exceeded: "A spend limit of the API key does not cover the request.",
-  rate_limited: "A rate limit of the API key is reached. See `retry-after` and the headers `x-ratelimit-*`.",
+  rate_limited:
+    "A rate limit or the limit of concurrent requests of the API key is reached. See `retry-after` and the headers `x-ratelimit-*`.",
   model_not_found: "The model does not exist, or this route or this API key cannot call it.",
   request_timeout: "The image was not ready within 120 seconds. Nothing was charged.",
   idempotency_key_reused: "An earlier request with this `Idempotency-Key` is running or was sent to a provider.",

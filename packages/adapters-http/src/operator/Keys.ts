@@ -125,7 +125,9 @@ const putLimits = HttpApiEndpoint.put("setKeyLimits", "/api/operator/keys/:keyID
   .annotateContext(
     documented({
       summary: "Set all limits of an API key",
-      description: "Replaces the limits of the key. The ledger applies them from the next request on every server.",
+      description:
+        "Replaces the limits of the key. Budgets, rate limits and the limit of concurrent requests apply to the next " +
+        "request on every server.",
       errors: [...bodyErrors, "ApiKeyNotFound"]
     })
   )

@@ -42,7 +42,11 @@ const RefreshedOrdersBody = Schema.Struct({
   attempted: integer("The number of orders that the service tried to refresh.", 12),
   refreshed: integer("The number of these orders that were refreshed.", 12),
   credited: integer("The number of orders that became `credited`.", 1),
-  without_provider: integer("The number of open orders whose payment provider is not configured.", 0)
+  without_provider: integer(
+    "The number of open orders, except simulated ones, that cannot be refreshed because their payment provider is not " +
+      "configured.",
+    0
+  )
 }).annotations({
   identifier: "RefreshedTopUps",
   examples: [{ attempted: 12, refreshed: 12, credited: 1, without_provider: 0 }]

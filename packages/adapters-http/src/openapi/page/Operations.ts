@@ -14,7 +14,7 @@ import {
 import { html, inline, type Markup, prose, slugOf } from "./Markup.ts"
 import { memberTable, parameterTable } from "./Members.ts"
 
-/** The base URL in examples. The script of the page replaces it with the URL of the page. */
+/** The base URL in examples. The script of the page replaces it with the origin of the page. */
 export const BASE_URL = "http://127.0.0.1:8080"
 const JSON_TYPE = "application/json"
 const FORM_TYPE = "multipart/form-data"
