@@ -133,6 +133,18 @@ describe("the source files", () => {
     expect(sources.filter((path) => !read(path).startsWith("/**"))).toEqual([])
   })
 
+  it("have comments of at most 120 columns", () => {
+    const tables = /^ *\* {4}/
+    const wide = (line: string) => line.length > 120 && /^ *(\/\*|\*|\/\/)/.test(line) && !tables.test(line)
+    const lines = sources.flatMap((path) =>
+      read(path)
+        .split("\n")
+        .map((line, i) => ({ at: `${path}:${i + 1}`, line }))
+    )
+    expect(lines.filter(({ line }) => wide(line)).map(({ at }) => at)).toEqual([])
+    expect(wide(`// ${"a".repeat(118)}`)).toBe(true)
+  })
+
   it("have at most 299 lines", () => {
     const long = sources.filter((path) => read(path).trimEnd().split("\n").length > 299)
     expect(long).toEqual([])

@@ -3,7 +3,7 @@
  *
  *     npm run proof -- --hours 1            all proofs; the soak lasts one hour
  *     npm run proof -- --only fuzz,soak     some proofs; the other parts of the page are kept
- *     npm run proof -- --scale 0.01         a hundredth of the full numbers, to check the programs; only prints the page
+ *     npm run proof -- --scale 0.01         a hundredth of the full numbers, to check the programs; prints the page
  *
  * Proofs that compare latencies run alone, one after another. The other proofs run two at a time, beside the soak.
  */

@@ -45,8 +45,8 @@ const drawn = (random: Random, hasBudget: boolean, hasRate: boolean): LimitColum
 }
 
 /**
- * Draws the limits of a key: none, rates only, budgets only, or both. If a stream of the key runs, the drawn limits often
- * remove the budget of the key, or add a budget.
+ * Draws the limits of a key: none, rates only, budgets only, or both. If a stream of the key runs, the drawn limits
+ * often remove the budget of the key, or add a budget.
  */
 export const limitsOf = (random: Random, stream?: RequestRow): LimitColumns => {
   if (stream !== undefined && stream.keyTokens !== null && random.chance(0.7))

@@ -3,7 +3,10 @@
  * hand, but deadlines and days are times of the gateway.
  */
 
-/** Smaller differences are ignored, because they come from the delay of a response, and from `date`, which has no milliseconds. */
+/**
+ * Smaller differences are ignored, because they come from the delay of a response, and from `date`, which has no
+ * milliseconds.
+ */
 const TOLERANCE_MILLIS = 10_000
 
 let differenceMillis = 0

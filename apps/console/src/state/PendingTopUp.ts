@@ -31,8 +31,8 @@ interface PreparedTopUp {
 }
 
 /**
- * Stores a top-up with this request. `unknown` is the top-up whose result the page shows as unknown. If `unknown` or the
- * stored top-up has the same request, its operation id is used again. The stored top-up can be missing although the
+ * Stores a top-up with this request. `unknown` is the top-up whose result the page shows as unknown. If `unknown` or
+ * the stored top-up has the same request, its operation id is used again. The stored top-up can be missing although the
  * page shows it, because the response to its first request has arrived after the page was left and opened again.
  */
 export const prepareTopUp = (request: TopUpRequest, unknown: PendingTopUp | undefined): PreparedTopUp => {

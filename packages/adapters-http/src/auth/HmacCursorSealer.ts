@@ -9,8 +9,8 @@ import * as Option from "effect/Option"
 import { type SigningSecrets, sealsFor } from "./SigningSecrets.ts"
 
 /**
- * The length of the longest cursor. A cursor of the blacklist contains `b1`, a space and a pattern of at most 254 UTF-16
- * code units. These are at most 765 bytes in UTF-8: 1,020 characters in base64url. The HMAC has 43 characters.
+ * The length of the longest cursor. A cursor of the blacklist contains `b1`, a space and a pattern of at most 254
+ * UTF-16 code units. These are at most 765 bytes in UTF-8: 1,020 characters in base64url. The HMAC has 43 characters.
  */
 const MAX_LENGTH = 1_020 + 1 + 43
 const FORM = /^([\w-]*)\.([\w-]+)$/

@@ -152,8 +152,8 @@ const report = (
 
 /**
  * Matches the error codes of a policy violation. The error message is not searched, because it may quote the prompt.
- * OpenAI's type `image_generation_user_error` is not matched, because errors about invalid members and about the billing
- * limit of the gateway's account have the same type.
+ * OpenAI's type `image_generation_user_error` is not matched, because errors about invalid members and about the
+ * billing limit of the gateway's account have the same type.
  */
 const POLICY_CODE =
   /^(?:content_?policy(?:_?violation)?|content_?filter(?:ed)?|content_?moderation|moderation(?:_?blocked)?|(?:image_?|prompt_?)?safety(?:_\w+)?|blocked_?by_?safety\w*|prompt_?blocked|responsible_?ai_?policy_?violation|sensitive_?content(?:_?detected)?|nsfw\w*)$/i

@@ -1,7 +1,7 @@
 /**
- * Compares paths with the routes of the server, and suggests the intended route for an unknown path. In some clients the
- * base URL ends in `/v1`, in other clients it does not. Therefore a wrong base URL gives paths without `/v1` or with
- * `/v1` twice (docs/reference/errors.md#a9).
+ * Compares paths with the routes of the server, and suggests the intended route for an unknown path. In some clients
+ * the base URL ends in `/v1`, in other clients it does not. Therefore a wrong base URL gives paths without `/v1` or
+ * with `/v1` twice (docs/reference/errors.md#a9).
  */
 export interface KnownRoute {
   readonly method: string

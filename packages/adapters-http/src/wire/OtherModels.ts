@@ -6,7 +6,9 @@
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import type { ScannedMember } from "./JsonScan.ts"
 
-/** Returns the error for the first of these members that is a list of models; undefined if none is, or all are empty. */
+/**
+ * Returns the error for the first of these members that is a list of models; undefined if none is, or all are empty.
+ */
 export const otherModelsIn = (members: {
   readonly [param: string]: ScannedMember | undefined
 }): InvalidRequest | undefined => {

@@ -28,7 +28,9 @@ import {
 import { TopUpCounts, type WebhookOutcome } from "./TopUpCounts.ts"
 import { type StoredTopUp, TopUpOrders } from "./TopUpOrders.ts"
 
-/** The time after which the response is sent even if the refresh still runs, because providers wait only a few seconds. */
+/**
+ * The time after which the response is sent even if the refresh still runs, because providers wait only a few seconds.
+ */
 const RESPONSE_TIMEOUT = Duration.seconds(2)
 
 const MAX_LOGGED_LENGTH = 100
@@ -69,7 +71,9 @@ const acknowledged = (named: ReadonlyArray<PaymentProvider>, headers: Headers, b
     return { acknowledgement, outcome: Option.isSome(stored) ? ("accepted" as const) : ("no_order" as const) }
   })
 
-/** Refreshes an order. Fails if its payment was not read in time and the background task does not refresh it any more. */
+/**
+ * Refreshes an order. Fails if its payment was not read in time and the background task does not refresh it any more.
+ */
 const refreshOrRefuse = (stored: StoredTopUp) =>
   Effect.gen(function* () {
     const { refresh } = yield* OrderPayments

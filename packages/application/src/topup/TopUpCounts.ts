@@ -26,8 +26,8 @@ export const webhookOutcomes = ["accepted", "no_order", "refused", "failed"] as 
 /**
  * `accepted`: the webhook named an order, and a refresh of this order was requested. The refresh is skipped if too many
  * refreshes run. `no_order`: the webhook named no order of this provider. `refused`: the signature is wrong, or the
- * provider has no webhooks. `failed`: an internal error, or the webhook is not acknowledged because the payment could not
- * be read.
+ * provider has no webhooks. `failed`: an internal error, or the webhook is not acknowledged because the payment could
+ * not be read.
  */
 export type WebhookOutcome = (typeof webhookOutcomes)[number]
 

@@ -25,8 +25,8 @@ export class TopUpRecovery extends Context.Tag("@tollgate/application/TopUpRecov
     readonly orderedIndexes: (range: DepositIndexRange) => Effect.Effect<ReadonlySet<number>>
     /**
      * Uses up the next deposit indexes, so that no order gets them. Returns the range of the indexes that lost orders
-     * can have. It ends with the last index that was used up. It begins with the first index of a draft, or, if there is
-     * no draft, with the first index above the indexes of all orders.
+     * can have. It ends with the last index that was used up. It begins with the first index of a draft, or, if there
+     * is no draft, with the first index above the indexes of all orders.
      */
     readonly skipDepositIndexes: (count: number, operator: Operator) => Effect.Effect<DepositIndexRange>
   }

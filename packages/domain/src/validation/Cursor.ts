@@ -48,8 +48,8 @@ export interface RangePage extends CursorPage {
 
 /**
  * The name and version of a list. A cursor contains both, so a cursor of one list opens no page of a list with another
- * name. All lists of API keys have the name k, and all lists of usage the name u. A cursor gives no access to rows: each
- * list selects its own rows.
+ * name. All lists of API keys have the name k, and all lists of usage the name u. A cursor gives no access to rows:
+ * each list selects its own rows.
  */
 export type ListName = "u1" | "k1" | "m1" | "r1" | "t1" | "i1" | "c1" | "h1" | "n1" | "q1" | "w1"
 
