@@ -90,8 +90,8 @@ const homeOf = ({ kind }: Session): string => pathOf(homes[kind])
 const entries = { reseller: "logIn", customer: "enterKey", operator: "operator" } as const
 
 /**
- * Leaves the page of `address`, which the current session cannot show, such as the login. If the session cannot show the
- * page that it leads to either, it then leaves that page, too.
+ * Leaves the page of `address`, which the current session cannot show, such as the login. If the session cannot show
+ * the next page either, the component leaves that page, too.
  */
 const Enter = ({ session, address }: { readonly session: Session; readonly address: string }) => {
   useEffect(() => {

@@ -3,8 +3,8 @@
  * operator discards it.
  *
  * The operation id is chosen before the first request (docs/reference/operator.md#o9). The booking is stored in
- * `sessionStorage`, one for each account and operator. Therefore neither a reload of the page nor the session of another operator in the
- * same tab loses the operation id.
+ * `sessionStorage`, one for each account and operator. Therefore neither a reload of the page nor the session of
+ * another operator in the same tab loses the operation id.
  */
 import { useState } from "preact/hooks"
 import { newOperationId } from "./OperationId.ts"

@@ -28,9 +28,9 @@ interface FieldProps {
 }
 
 /**
- * The attributes of a field for an email. The gateway accepts emails with letters of all scripts. With the type `email`,
- * browsers refuse some of them and change others: Chromium replaces `@tokó.example` by `@xn--tok-ina.example`, which
- * the gateway stores as another email.
+ * The attributes of a field for an email. The gateway accepts emails with letters of all scripts. With the type
+ * `email`, browsers refuse some of them and change others: Chromium replaces `@tokó.example` by `@xn--tok-ina.example`,
+ * which the gateway stores as another email.
  */
 const EMAIL = { type: "text", inputMode: "email", autocapitalize: "none", spellcheck: false } as const
 
