@@ -215,7 +215,7 @@ describe.skipIf(isMissing).sequential("an operator", () => {
     await server.send("PATCH", `/api/reseller/keys/${keyId}`, resellerToken, { limits: { tokens_per_minute: 1_000 } })
     await visitor.submit()
     await inDialog("Set the limits").click()
-    await visitor.sees("Another operator or the reseller has changed the limits.")
+    await visitor.sees("The stored limits have changed since the page was loaded")
     expect(await limits()).toMatchObject({ tokens_per_minute: 1_000, requests_per_minute: null })
     await expect.poll(() => visitor.page.inputValue('main input[name="tokens_per_minute"]')).toBe("1000")
     await visitor.page.route(`**/api/operator/keys/${keyId}`, async (route) => {
@@ -225,7 +225,7 @@ describe.skipIf(isMissing).sequential("an operator", () => {
     await visitor.fill({ requests_per_minute: "60" })
     await visitor.submit()
     await inDialog("Set the limits").click()
-    // The page shows the end of the change with the new limits: what is typed after that stays in the fields.
+    // The page shows this message only after it has read the new limits, so later input stays in the fields.
     await visitor.sees("The limits are set.")
     expect(await limits()).toMatchObject({ tokens_per_minute: 1_000, requests_per_minute: 60 })
     await visitor.fill({ requests_per_minute: "many" })
@@ -483,7 +483,7 @@ describe.skipIf(isMissing).sequential("a reseller", () => {
     await expect.poll(focused).toBe("Minted")
   })
 
-  it("sees the page of each address with another query", async () => {
+  it("sees the filter that the query of the address sets", async () => {
     await enter(resellerSession, customerPath)
     await visitor.follow(`/console/usage?customer=${customerPath.split("/").at(-1)}`)
     const customer = visitor.page.getByRole("main").getByLabel("Customer")

@@ -158,7 +158,7 @@ it("the restricted database role allows the operations of images and their revie
   expect(resolved).toMatchObject({ reason: "timeout", resolved: { operator } })
 })
 
-it("the restricted database role can neither change journals, nor delete records, nor change the schema", async () => {
+it("the restricted database role can neither change journals, nor delete orders, nor change the schema", async () => {
   const client = new Pg.Client(roleSettings())
   await client.connect()
   const refused = [

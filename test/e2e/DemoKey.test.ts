@@ -39,7 +39,7 @@ describe("the key of the demo", () => {
     expect(await tryDemo(second)).toEqual(after)
   }, 120_000)
 
-  it("is needed for the start", async () => {
+  it("ends the start if it cannot be stored", async () => {
     const { url } = await database()
     const secret = "a secret of the tests, long enough to sign with"
     const unusable = { DATA_DIR: join(home, "file"), JWT_SECRET: secret, KEY_PEPPER: secret }

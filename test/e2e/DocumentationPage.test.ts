@@ -89,7 +89,7 @@ describe("the documentation file", () => {
 })
 
 describe.skipIf(isMissing)("the documentation page in a browser", () => {
-  // The tests share two pages, because each visit starts a process.
+  // Most tests share two pages, because each visit starts a process.
   let visited: Visit
   let pageForAxe: Page
   beforeAll(async () => {

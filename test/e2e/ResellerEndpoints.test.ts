@@ -1,6 +1,6 @@
 /**
- * Tests outgoing webhooks (docs/reference/webhooks.md). A local receiver verifies them with the library of the Standard
- * Webhooks specification.
+ * Tests outgoing webhooks (docs/reference/webhooks.md). A local receiver records them, and the tests verify them with
+ * the library of the Standard Webhooks specification.
  */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"

@@ -157,7 +157,7 @@ describe("a mint", () => {
     expect(pathsIn(response)).toEqual(paths)
   })
 
-  it("accepts an operation_id of at most 128 characters of any kind", async () => {
+  it("accepts an operation_id of 128 emoji, of a space or with SQL", async () => {
     const reseller = await rich()
     for (const operation_id of ["x".repeat(128), "🪙".repeat(128), " ", "'; DROP TABLE mint; --"]) {
       expect((await mint(reseller, request({ operation_id }))).status).toBe(200)

@@ -91,7 +91,7 @@ const entries = { reseller: "logIn", customer: "enterKey", operator: "operator" 
 
 /**
  * Leaves the page of `address`, which the current session cannot show, such as the login. If the session cannot show
- * the page that it leads to either, it then leaves that page, too.
+ * the next page either, the component leaves that page, too.
  */
 const Enter = ({ session, address }: { readonly session: Session; readonly address: string }) => {
   useEffect(() => {

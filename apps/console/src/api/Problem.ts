@@ -38,8 +38,8 @@ export class Problem extends Error {
   }
 
   /**
-   * True if the request may have had an effect although no success was reported. A status below 400 is here the status
-   * of a response without a readable body.
+   * True if the request may have had an effect although no success was reported. With a status from 200 to 399, the
+   * response had no readable body.
    */
   get isUnknown(): boolean {
     return this.status < 400 || this.status >= 500

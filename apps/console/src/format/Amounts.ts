@@ -63,9 +63,8 @@ export const instantOf = (typed: string): string | undefined => {
 const LAST_TYPED_TIME = "9999-12-31T23:59"
 
 /**
- * Returns the date and the time of an instant in WIB, for a field of the type `datetime-local`. In the last hours of
- * the year 9999 in UTC it is the year 10000 in WIB, for which such a field has no value. The last value stands for
- * them.
+ * Returns the date and the time of an instant in WIB, for a field of the type `datetime-local`. The last seven hours of
+ * the year 9999 in UTC are in the year 10000 in WIB, for which such a field has no value. They get the last value.
  */
 export const typedTime = (instant: string): string => {
   const shown = new Date(Date.parse(instant) + JAKARTA_OFFSET_MILLIS).toISOString()

@@ -3,10 +3,7 @@
  * hand, but deadlines and days are times of the gateway.
  */
 
-/**
- * Smaller differences are ignored, because they come from the delay of a response, and from `date`, which has no
- * milliseconds.
- */
+/** Smaller differences are ignored. They come from the delay of a response, and from the whole seconds of `date`. */
 const TOLERANCE_MILLIS = 10_000
 
 let differenceMillis = 0

@@ -32,8 +32,8 @@ interface PreparedTopUp {
 
 /**
  * Stores a top-up with this request. `unknown` is the top-up whose result the page shows as unknown. If `unknown` or
- * the stored top-up has the same request, its operation id is used again. The stored top-up can be missing although the
- * page shows it, because the response to its first request has arrived after the page was left and opened again.
+ * the stored top-up has the same request, its operation id is used again. The top-up that the page shows can be missing
+ * in the storage: a late response to its first request deletes it there.
  */
 export const prepareTopUp = (request: TopUpRequest, unknown: PendingTopUp | undefined): PreparedTopUp => {
   const isSame = (earlier: PendingTopUp | undefined) =>

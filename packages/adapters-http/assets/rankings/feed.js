@@ -41,9 +41,9 @@ export const read = async (window, aborted, cache) => {
 }
 
 /**
- * Returns whether a column begins before the window, so that it does not show the usage before the window. Returns
- * false if the service has no usage before the window. The column of the current hour, day or week is partial too, but
- * it shows all usage so far.
+ * Returns whether a column begins before the window and therefore shows only a part of its usage. Returns false if the
+ * service has no usage before the window. The column of the current hour, day or week is partial too, but it shows all
+ * usage so far.
  * @param {Point} point @param {Rankings["range"]} range
  */
 export const isCut = ({ start, partial }, { from, data_since: since }) =>

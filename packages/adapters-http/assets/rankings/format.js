@@ -63,7 +63,7 @@ export const bucketName = (bucket, { start, partial }) => {
   return partial ? text("bucket.partial", { name }) : name
 }
 
-/** Returns the words for a window: its span, and the span before it. @param {"day" | "week" | "month" | "all"} window */
+/** Returns the words for a window and for its comparison period. @param {"day" | "week" | "month" | "all"} window */
 export const windowWords = (window) => ({
   span: text(`span.${window}`),
   before: window === "all" ? "" : text(`before.${window}`)

@@ -23,8 +23,8 @@ const chart = new UsageChart(byId("chart"), (index) => shown !== null && updateR
 /** @type {Rankings | null} */
 let shown = null
 /**
- * The time at which `shown` has arrived. Its own times are not compared with the clock of the device, because this clock
- * can be wrong by hours.
+ * The time at which `shown` has arrived, by the clock of the device. The times in `shown` are not compared with this
+ * clock, because it can be wrong by hours.
  */
 let arrivedAtMillis = 0
 let pending = new AbortController()

@@ -19,7 +19,7 @@ export const operatorAccountTexts = {
     user_exists: "A customer with this email exists already.",
     key_not_found: "There is no such key.",
     review_refused: "The status of the reseller does not allow this decision. Load the page again.",
-    review_resolved: "Another operator has resolved this review already.",
+    review_resolved: "This review is already resolved.",
     pattern_not_listed: "The blacklist does not contain this entry.",
     review_not_found: "This request is not in the review queue. Load the page again.",
     session_not_found: "There is no such session.",
@@ -95,7 +95,7 @@ export const operatorAccountTexts = {
     discard: "Discard",
     unknown: "The result is unknown",
     unknownText:
-      "The response did not arrive, so it is unknown whether the change was booked. Ask again: the same change is never booked twice.",
+      "The service did not confirm the change, so it is unknown whether the change was booked. Ask again: the same change is never booked twice.",
     done: "Booked",
     doneBefore: "This change was booked before. It was not booked again.",
     balance: "Balance",
@@ -149,15 +149,15 @@ export const operatorAccountTexts = {
     held: "Set aside by open requests",
     available: "Available",
     open: "Open requests",
-    requests: "Requests in the current minute",
-    tokens: "Tokens in the current minute",
+    requests: "Requests in the current 60-second window",
+    tokens: "Tokens in the current 60-second window",
     notCounted: "Usage is counted only for keys with a budget, a rate limit or a limit of concurrent requests.",
     set: "Set the limits",
     setQuestion: (name: string) => `Set these limits for “${name}”?`,
-    setText: "These limits replace all limits of the key, and apply from the next request on.",
+    setText: "These limits replace all limits of the key, and apply to new requests.",
     saved: "The limits are set.",
     changedMeanwhile:
-      "Another operator or the reseller has changed the limits. Nothing was sent. Check the limits, then enter your change again."
+      "The stored limits have changed since the page was loaded, so they were not replaced. Check the limits, then enter your change again."
   },
   topUps: {
     list: "Top-ups",

@@ -16,13 +16,13 @@ export const operatorServiceTexts = {
     all: "Show all",
     breakerOpen: (provider: string) => `Requests to ${provider} fail`,
     breakerText: "On the node that responded, the circuit breaker of this provider is open or half open.",
-    providersFine: "No provider fails",
+    providersFine: "No provider fails on the node that responded",
     holdsFine: "No request has been open for long",
     oldHolds: (count: string) => `Requests open for more than 10 minutes: ${count}`,
     orphanedHolds: (count: string) => `Requests on dead nodes: ${count}`,
     orMore: (count: string) => `${count} or more`,
-    auditFine: "The last audit found no violation",
-    auditFailed: "The last audit found violations",
+    auditFine: "The last audit in the console found no violation",
+    auditFailed: "The last audit in the console found violations",
     auditNone: "No audit was started in the console yet",
     checks: "Check the service",
     checksText: "Database, catalog and payment providers"
@@ -88,7 +88,7 @@ export const operatorServiceTexts = {
     changedMeanwhile:
       "The stored catalog has changed since the changes were shown. Nothing was applied. Check the changes again.",
     applyQuestion: "Apply these changes?",
-    applyText: "All servers use the new prices and routes within a second.",
+    applyText: "Servers usually use the new prices and routes within a second.",
     applied: (version: string) => `The catalog is applied. It has version ${version}.`
   },
   nodes: {

@@ -41,13 +41,13 @@ export const resellerTexts = {
     quotaAfter: "Quota afterwards",
     tierGone: "This plan is no longer for sale.",
     tierChanged: "This plan has changed",
-    tierChangedText: "Nothing was sent. Check the plan and its price, then confirm again.",
+    tierChangedText: "The request was not sent. Check the plan and its price, then try again.",
     short: "Your quota does not cover this plan",
     topUp: "Top up",
     mintNow: "Mint now",
     unknown: "The result is unknown",
     unknownText:
-      "The response did not arrive, so it is unknown whether the plan was minted. Ask again: the same mint is never debited twice.",
+      "The service did not confirm the mint, so it is unknown whether the plan was minted. Ask again: the same mint is never debited twice.",
     askAgain: "Ask again",
     discard: "Discard",
     done: "Minted",
@@ -92,7 +92,8 @@ export const resellerTexts = {
     settings: "Settings for the customer's programs",
     stored: "I have stored the secret",
     unknown: "The result is unknown",
-    unknownText: "The response did not arrive. If a new key is in the list, revoke it, because its secret is lost.",
+    unknownText:
+      "The service did not confirm the key. If a new key is in the list, revoke it, because its secret is lost.",
     none: "No keys yet",
     noneText: "The customer needs a key to send requests.",
     createdAt: (time: string) => `Created ${time}`,
@@ -102,7 +103,7 @@ export const resellerTexts = {
     revokedAt: (time: string) => `Revoked ${time}`,
     revoke: "Revoke",
     revokeQuestion: (name: string) => `Revoke the key “${name}”?`,
-    revokeText: "Programs with this key stop working immediately. This cannot be undone."
+    revokeText: "New requests with this key are refused. This cannot be undone."
   },
   limits: {
     title: "Limits",

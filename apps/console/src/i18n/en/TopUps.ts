@@ -40,7 +40,7 @@ export const topUpTexts = {
     submit: "Create the order",
     unknown: "The result is unknown",
     unknownText:
-      "The response did not arrive, so it is unknown whether the order was created. Ask again: the same order is never created twice.",
+      "The service did not confirm the order, so it is unknown whether the order was created. Ask again: the same order is never created twice.",
     askAgain: "Ask again",
     states: {
       waiting: "Waiting for payment",

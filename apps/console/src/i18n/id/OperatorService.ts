@@ -16,13 +16,13 @@ export const operatorServiceTexts: typeof english = {
     all: "Tampilkan semua",
     breakerOpen: (provider) => `Permintaan ke ${provider} gagal`,
     breakerText: "Di node yang merespons, pemutus sirkuit penyedia ini terbuka atau setengah terbuka.",
-    providersFine: "Tidak ada penyedia yang gagal",
+    providersFine: "Tidak ada penyedia yang gagal di node yang merespons",
     holdsFine: "Tidak ada permintaan yang terbuka terlalu lama",
     oldHolds: (count) => `Permintaan yang terbuka lebih dari 10 menit: ${count}`,
     orphanedHolds: (count) => `Permintaan di node yang mati: ${count}`,
     orMore: (count) => `${count} atau lebih`,
-    auditFine: "Audit terakhir tidak menemukan pelanggaran",
-    auditFailed: "Audit terakhir menemukan pelanggaran",
+    auditFine: "Audit terakhir dari konsol tidak menemukan pelanggaran",
+    auditFailed: "Audit terakhir dari konsol menemukan pelanggaran",
     auditNone: "Audit belum pernah dijalankan dari konsol",
     checks: "Periksa layanan",
     checksText: "Basis data, katalog, dan penyedia pembayaran"
@@ -88,7 +88,7 @@ export const operatorServiceTexts: typeof english = {
     changedMeanwhile:
       "Katalog tersimpan sudah berubah sejak perubahan ditampilkan. Belum ada yang diterapkan. Periksa lagi perubahannya.",
     applyQuestion: "Terapkan perubahan ini?",
-    applyText: "Semua server memakai harga dan rute baru dalam satu detik.",
+    applyText: "Server biasanya memakai harga dan rute baru dalam satu detik.",
     applied: (version) => `Katalog sudah diterapkan. Versinya ${version}.`
   },
   nodes: {

@@ -41,13 +41,13 @@ export const resellerTexts: typeof english = {
     quotaAfter: "Kuota setelahnya",
     tierGone: "Paket ini tidak dijual lagi.",
     tierChanged: "Paket ini sudah berubah",
-    tierChangedText: "Belum ada yang dikirim. Periksa paket dan harganya, lalu konfirmasi lagi.",
+    tierChangedText: "Permintaan tidak dikirim. Periksa paket dan harganya, lalu coba lagi.",
     short: "Kuota Anda tidak cukup untuk paket ini",
     topUp: "Isi kuota",
     mintNow: "Jual sekarang",
     unknown: "Hasilnya belum diketahui",
     unknownText:
-      "Respons tidak sampai, jadi belum diketahui apakah paket sudah terjual. Tanyakan lagi: kuota tidak pernah dipotong dua kali untuk penjualan yang sama.",
+      "Layanan belum mengonfirmasi penjualan, jadi belum diketahui apakah paket sudah terjual. Tanyakan lagi: kuota tidak pernah dipotong dua kali untuk penjualan yang sama.",
     askAgain: "Tanyakan lagi",
     discard: "Abaikan",
     done: "Terjual",
@@ -93,7 +93,8 @@ export const resellerTexts: typeof english = {
     settings: "Pengaturan untuk program pelanggan",
     stored: "Rahasia sudah saya simpan",
     unknown: "Hasilnya belum diketahui",
-    unknownText: "Respons tidak sampai. Jika ada kunci baru di daftar, cabut kunci itu karena rahasianya hilang.",
+    unknownText:
+      "Layanan belum mengonfirmasi kunci. Jika ada kunci baru di daftar, cabut kunci itu karena rahasianya hilang.",
     none: "Belum ada kunci",
     noneText: "Pelanggan memerlukan kunci untuk mengirim permintaan.",
     createdAt: (time) => `Dibuat ${time}`,
@@ -103,7 +104,7 @@ export const resellerTexts: typeof english = {
     revokedAt: (time) => `Dicabut ${time}`,
     revoke: "Cabut",
     revokeQuestion: (name) => `Cabut kunci “${name}”?`,
-    revokeText: "Program yang memakai kunci ini langsung berhenti bekerja. Tindakan ini tidak dapat dibatalkan."
+    revokeText: "Permintaan baru dengan kunci ini ditolak. Tindakan ini tidak dapat dibatalkan."
   },
   limits: {
     title: "Batas",
@@ -117,7 +118,7 @@ export const resellerTexts: typeof english = {
     fields: {
       spend_usd_micro_per_day: "Dolar AS per hari",
       spend_usd_micro_per_month: "Dolar AS per bulan",
-      spend_usd_micro_total: "Dolar AS seluruhnya",
+      spend_usd_micro_total: "Total dolar AS",
       requests_per_minute: "Permintaan per menit",
       tokens_per_minute: "Token per menit",
       concurrent_requests: "Permintaan bersamaan",
@@ -138,7 +139,7 @@ export const resellerTexts: typeof english = {
     words: {
       spend_usd_micro_per_day: (amount) => `${amount} per hari`,
       spend_usd_micro_per_month: (amount) => `${amount} per bulan`,
-      spend_usd_micro_total: (amount) => `${amount} seluruhnya`,
+      spend_usd_micro_total: (amount) => `total ${amount}`,
       requests_per_minute: (count) => `${count} permintaan per menit`,
       tokens_per_minute: (count) => `${count} token per menit`,
       concurrent_requests: (count) => `${count} permintaan bersamaan`,

@@ -42,7 +42,7 @@ export const topUpTexts: typeof english = {
     submit: "Buat pesanan",
     unknown: "Hasilnya belum diketahui",
     unknownText:
-      "Respons tidak sampai, jadi belum diketahui apakah pesanan sudah dibuat. Tanyakan lagi: pesanan yang sama tidak pernah dibuat dua kali.",
+      "Layanan belum mengonfirmasi pesanan, jadi belum diketahui apakah pesanan sudah dibuat. Tanyakan lagi: pesanan yang sama tidak pernah dibuat dua kali.",
     askAgain: "Tanyakan lagi",
     states: {
       waiting: "Menunggu pembayaran",

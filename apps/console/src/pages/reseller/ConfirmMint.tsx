@@ -1,6 +1,6 @@
 /**
- * The second and the third step of a mint: the confirmation, which shows the price and, until the request is sent, the
- * quota after the mint, and the result.
+ * The second and the third step of a mint: the confirmation and the result. The confirmation shows the quota after the
+ * mint until the request is sent.
  *
  * A mint is shown as done only after the gateway has confirmed it. If the response is lost or has a status from 500 on,
  * the page states that the result is unknown, until a response to a repeat proves the result. A repeat uses the same

@@ -12,7 +12,7 @@ import { RowList } from "../../ui/RowList.tsx"
 
 const PAGE_SIZE = 10
 
-/** The list is read again when `round` changes, which each mint does. */
+/** The list is read again when `round` changes. Each mint changes it. */
 export const MintHistory = ({ round }: { readonly round: string }) => {
   const { mint } = useTexts()
   const format = useFormat()
