@@ -7,8 +7,8 @@ import { SlowFirst } from "./test/support/SlowFirst.ts"
  *
  * With the default size of 16 MiB, the garbage collector copies young objects so often that it takes a tenth of this
  * time. The memory reducer repeats each full collection up to three times while a worker waits. The cores are busy, so
- * more threads make a collection slower. Most tests run a function only a few times. Therefore Node.js 20 should inline
- * less into it when it compiles it, and keep its bytecode until another test file calls it.
+ * more threads make a collection slower. Most functions run only a few times in each test file, so inlining much code
+ * into them costs more than it saves, and their bytecode is kept for the next test file.
  */
 const V8_FLAGS = [
   "--min-semi-space-size=64",

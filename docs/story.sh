@@ -5,8 +5,8 @@
 #     npm start                 # in one terminal
 #     bash docs/story.sh        # in another
 #
-# In the output, a line with > is a request, and the next line with < is the status of its response. Each run creates a new
-# reseller and a new customer.
+# In the output, a line with > is a request. A line with < is the status of the response to the request above it. Each
+# run creates a new reseller and a new customer.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -22,8 +22,8 @@ export const freePort = (): Promise<number> =>
   })
 
 /**
- * Waits until the condition holds. Fails if a call of the condition that ends after `millis` milliseconds returns
- * false. An exception in the condition counts as false.
+ * Calls the condition repeatedly until it holds. Fails if it is still false after `millis` milliseconds. An exception
+ * in the condition counts as false.
  */
 export const eventually = async (what: string, millis: number, holds: () => Promise<boolean>): Promise<void> => {
   const until = performance.now() + millis

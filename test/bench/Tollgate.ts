@@ -86,7 +86,7 @@ export const startTollgate = async (
   mkdirSync(directory, { recursive: true })
   const scope = Effect.runSync(Scope.make())
   const closePostgres = () => Effect.runPromise(Scope.close(scope, Exit.void))
-  // Postgres inherits the CPU of this process, which is not the measured CPU.
+  // Postgres runs on the CPUs of this process. A benchmark that assigns CPUs excludes the measured CPU from them.
   const { socketDir } = await Effect.runPromise(
     Scope.extend(EmbeddedPostgres.start({ directory: join(directory, "postgres") }), scope)
   )

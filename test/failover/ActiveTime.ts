@@ -31,7 +31,10 @@ export const activeMillis = (): number => {
 
 export const pausesMillis = (): number => pausedMillis
 
-/** Fails after this active time. An exception in the condition counts as false. */
+/**
+ * Calls the condition repeatedly until it holds. Fails if it is still false after `millis` of active time. An exception
+ * in the condition counts as false.
+ */
 export const eventually = async (what: string, millis: number, condition: () => Promise<boolean>): Promise<void> => {
   const until = activeMillis() + millis
   while (!(await condition().catch(() => false))) {

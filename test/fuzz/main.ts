@@ -106,7 +106,7 @@ const main = async (): Promise<boolean> => {
   const maxInputs = values.inputs ?? Number.POSITIVE_INFINITY
   const wholeMillis = values.inputs === undefined ? (values.minutes ?? DEFAULT_MINUTES) * 60_000 : proofMillis()
   const millis = wholeMillis / chosen.length
-  // The faster a target is, the more inputs it gets.
+  // The inputs are divided in proportion to `testInputs`, which is larger for faster targets.
   const parts = chosen.reduce((sum, { testInputs }) => sum + testInputs, 0)
   for (const target of chosen) rows.push(await runTarget(target, millis, (maxInputs * target.testInputs) / parts))
   console.table(rows)

@@ -309,7 +309,7 @@ describe("the ledger service", () => {
     })
   })
 
-  it("continues if a request uses a connection whose loss it has not read yet", async () => {
+  it("continues after a request on a lost connection", async () => {
     await open("unread", 100n)
     const request = { id: "unread-1", account: "unread", input: 10, output: 5 }
     expect((await post("/holds", request)).status).toBe(201)
@@ -318,7 +318,7 @@ describe("the ledger service", () => {
     await setTimeout(100)
     await terminateConnections()
     service.kill("SIGCONT")
-    // The settlement fails, or opens a new connection if the service reads the loss first.
+    // The settlement fails on the lost connection, or uses a new one if the service has noticed the loss before.
     expect([200, 500]).toContain((await settled).status)
     await vi.waitFor(async () => {
       expect([200, 404]).toContain((await post("/settlements", request)).status)

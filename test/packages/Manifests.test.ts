@@ -52,7 +52,10 @@ const importedBy = (sources: ReadonlyArray<string>): ReadonlySet<string> =>
       .map(packageOf)
   )
 
-/** Some imports have a computed name, and the server sends some files of libraries by their paths. */
+/**
+ * Searches the sources for the name of a library, because some imports have a computed name, and the server sends some
+ * files of libraries by their paths.
+ */
 const isUsedBy = (sources: ReadonlyArray<string>, library: string): boolean => {
   const scope = packageOf(library).split("/")[0]
   const names = [`"${library}"`, `"${library}/`, `\`${library}-\${`, `\`${scope}/\${`]

@@ -25,7 +25,7 @@ const options = {
 const LIST = "The options are: --seeds N, --minutes M, --only NAME,..., --input FILE, --keep"
 
 describe("the options of a program", () => {
-  it("are absent without an argument", () => {
+  it("are read from the arguments", () => {
     const args = ["--seeds", "7", "--minutes=0.5", "--only", "amounts,qris", "--keep"]
     expect(parseProgram(options, args)).toEqual({
       values: { seeds: 7, minutes: 0.5, only: ["qris", "amounts"], keep: true },

@@ -4,8 +4,8 @@
  *
  *     node --conditions=source --import tsx test/proof/HostileBodies.ts [--heap-mib 1024] [--funded]
  *
- * Exits with 1 if a limit is exceeded. With `--funded`, the attacker has a balance, so its bodies are read; the limits
- * are then only printed.
+ * Exits with 1 if a limit is exceeded or a chat of the other customer is refused. With `--funded`, the attacker has a
+ * balance, so its bodies are read; the program then prints whether the limits are met, but does not exit with 1.
  */
 import { fork } from "node:child_process"
 import { once } from "node:events"

@@ -28,7 +28,8 @@ import { Random } from "./Random.ts"
 
 const STEPS = 80
 /**
- * No sum of these steps is close to 60 seconds, so the duration of the steps does not decide when a rate window ends.
+ * No sum of these changes of the clock is close to 60 seconds, so the real duration of a history does not decide when a
+ * rate window ends.
  */
 const CLOCK_STEPS = [0, 23_000, 23_000, -69_000]
 

@@ -36,7 +36,7 @@ interface Changes {
   hasGrown: boolean
 }
 
-/** A node that caches the time of the database measures it with its own clock, which can be a tenth faster. */
+/** A node adds the time that its own clock measures to a cached time of the database. That clock can be 10 % fast. */
 const CLOCK_ERROR_MILLIS = 10_000
 
 export class KeyInvariants {

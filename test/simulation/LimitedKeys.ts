@@ -14,7 +14,8 @@ export const LIMITED_SEEDS = 16
 export const hasLimitedKeys = (seed: number): boolean => seed % LIMITED_SEEDS === 0
 
 /**
- * The prices and balances of a history with limited keys are larger by this factor, because budgets are in micro-USD.
+ * The prices and the pay-as-you-go balances of a history with limited keys are larger by this factor, because budgets
+ * are in micro-USD.
  */
 export const LIMITED_SCALE = 1_000n
 

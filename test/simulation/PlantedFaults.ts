@@ -1,6 +1,6 @@
 /**
- * Faults that the simulation must find. Each fault is an edit of a source file. The edited code is bundled with the
- * simulation, and runs the same seeds.
+ * Faults that the simulation must find. Each fault is an edit of a source file. The simulation is bundled with the
+ * edited file, and must find a violation.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { join, resolve } from "node:path"
@@ -95,7 +95,7 @@ export const faults: ReadonlyArray<Fault> = [
     violates: /refused although|reported as settled|stays open although/
   },
   {
-    name: "a hold that was refused at its deadline is never released",
+    name: "the hold of an admission that was refused at its deadline is never released",
     file: `${LEDGER}/Batch.ts`,
     correct: "else if (!reply(waiting, Exit.succeed(outcome.right))) release(waiting.admission)",
     faulty: "else reply(waiting, Exit.succeed(outcome.right))",

@@ -43,7 +43,7 @@ export interface Scenario {
   /** The time in which requests arrive and faults begin. */
   readonly busyMillis: number
   readonly rates: readonly [bigint, bigint, bigint, bigint]
-  /** How many faults are planned: 0 means none. */
+  /** The level of faults: 0 plans no fault, and 1 plans four. */
   readonly trouble: number
   /** Undefined: no key is limited. */
   readonly keys: KeyOptions | undefined

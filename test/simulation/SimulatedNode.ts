@@ -33,7 +33,7 @@ const NO_LEDGER = {} as InferenceLedger["Type"]
 
 /** The tasks of a node that concern the ledger. */
 const LEDGER_TASKS = ["node heartbeat", "checkpoint of open requests", "sweep of dead nodes' holds"]
-/** A statement on a pooled connection fails if the network is frozen until more than this time after it was sent. */
+/** The timeout of a statement on a pooled connection while the network is frozen. */
 const POOL_MILLIS = 5_000
 
 export class SimulatedNode {

@@ -30,7 +30,7 @@ const countExit = Runtime.runSyncExit(silentRuntime)
 /** The counters of all requests. No invariant reads them, and creating them for each request is slow. */
 const traffic = new TrafficCounters()
 
-/** The time after which a stream that the hold does not cover is ended, as for a client that does not read. */
+/** The time for which a stream waits for an extension of its hold. Then the stream ends with an error. */
 const STALL_MILLIS = 3_000
 const TICK_MILLIS = 100
 const ROUTE: ReadonlyArray<Candidate> = [{ provider: { name: "provider" } } as Candidate]

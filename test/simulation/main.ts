@@ -7,7 +7,7 @@
  *     --from F      the first seed; 1 if it is not given
  *     --seed S      runs the history of one seed and prints what happens in it
  *
- * Prints a table at the end. The exit code is 1 if a history violates an invariant.
+ * Without --seed, prints a table at the end. The exit code is 1 if a history violates an invariant.
  */
 import { fork } from "node:child_process"
 import { availableParallelism } from "node:os"

@@ -15,8 +15,8 @@ import * as Either from "effect/Either"
 import { Pool, type PoolClient } from "pg"
 
 const pool = new Pool({ connectionString: process.env.DATABASE_URL })
-// A lost connection emits an error event, and an event without a listener ends the process. The pool emits it for an
-// idle connection. A connection that a request uses emits it itself, and the request fails at its next statement.
+// An error event without a listener ends the process. If an idle connection is lost, the pool emits an error event. If
+// a connection that a request uses is lost, the connection emits it, and the request fails at its next statement.
 pool.on("error", (error) => console.error(`a database connection was lost: ${error.message}`))
 pool.on("connect", (client) => client.on("error", () => {}))
 

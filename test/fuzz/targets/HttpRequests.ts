@@ -16,8 +16,8 @@ import { jsonText, objectWith } from "./JsonText.ts"
 export type Exchange = (port: number, bytes: Buffer) => Promise<string>
 
 /**
- * The time without a byte after which the test closes a connection. The server does not respond to an incomplete
- * request.
+ * The time without a byte after which the test closes a connection. The server responds to an incomplete request only
+ * after its timeout.
  */
 const SILENCE_MILLIS = 250
 

@@ -61,7 +61,7 @@ const webpSize = (bytes: Buffer) => {
   return [(bits % 16_384) + 1, (Math.floor(bits / 16_384) % 16_384) + 1]
 }
 
-/** Finds the first frame header (SOF) after skipping every other segment. */
+/** Reads the size in the first frame header (SOF), and skips the segments before it. */
 const jpegSize = (bytes: Buffer) => {
   for (let rest = bytes.subarray(2); rest.length > 4; ) {
     while (rest[0] === 0xff && rest[1] === 0xff) rest = rest.subarray(1)

@@ -33,7 +33,7 @@ export const context = { requestId: REQUEST_ID, publicName: "public-model", crea
 
 export interface StreamSubject {
   readonly translator: () => StreamTranslator
-  /** The error frames, if the translator declares none. */
+  /** The error frames of the protocol, used if the translator has no function `fail`. */
   readonly errorFrames: (error: ResponseFailure) => string
 }
 

@@ -83,7 +83,7 @@ const requestCells = (database: Database, requestIds: unknown) =>
 
 type Judge = (nodeId: string) => boolean
 
-/** Returns whether the last heartbeat of a node is too old by the clock of the database. */
+/** Returns whether a node is unknown or deregistered, or its last heartbeat is too old by the clock of the database. */
 const isLate =
   ({ clockMillis, nodes }: Database, seconds: unknown): Judge =>
   (nodeId) => {

@@ -69,8 +69,8 @@ function* written(
 }
 
 /**
- * Returns whether all API keys are valid and limited or not limited as the decision assumes, and all accounts that were
- * cached as missing are missing.
+ * Returns false if an API key is invalid, if a key became limited or lost its limits after the decision read it, or if
+ * an account exists that was cached as missing.
  */
 const isFresh = (
   database: Database,

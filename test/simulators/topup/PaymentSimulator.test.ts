@@ -80,7 +80,7 @@ describe("a payment simulator", () => {
     })
   )
 
-  it.scopedLive("sends webhooks without a requested URL to the gateway", () =>
+  it.scopedLive("sends webhooks to the gateway if the payment names no URL", () =>
     Effect.gen(function* () {
       const receiver = yield* startWebhookReceiver()
       const simulator = yield* startedSimulator({ webhookBase: receiver.url })

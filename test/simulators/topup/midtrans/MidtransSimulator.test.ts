@@ -54,7 +54,7 @@ describe("the simulated API of Midtrans", () => {
     })
   )
 
-  it.scopedLive("reports failures with HTTP 200", () =>
+  it.scopedLive("reports failures with HTTP 200, except a wrong server key", () =>
     Effect.gen(function* () {
       const { simulator } = yield* opened()
       const charge = (body: unknown, headers = {}) =>
