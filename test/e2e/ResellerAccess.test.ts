@@ -269,7 +269,7 @@ describe("an object of another reseller", () => {
 })
 
 describe("a malformed order id", () => {
-  it.each(["x", "%00", "%27", "..%2f", "019a9f0e8d3b7c6e8f1a2b3c4d5e6f70"])(
+  it.each(["x", "%00", "%27", "..%2f", "019a9f0e8d3b7c6e8f1a2b3c4d5e6f70", "x".repeat(2_000)])(
     "causes 404 topup_not_found: %s",
     async (id) => {
       const { token } = reseller

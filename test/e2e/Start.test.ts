@@ -60,12 +60,15 @@ describe("a server that cannot start prints the reason", () => {
   it("without secret values, when settings are invalid", async () => {
     const wrong = {
       NODE_ENV: "staging",
+      HOST: "my gateway",
       PORT: "abc",
       WORKERS: "0",
       DATABASE_URL: "mysql://user:hunter2@db/x",
       DEMO: "maybe",
       JWT_SECRET: "hunter2",
       TRUSTED_PROXIES: "10.0.0.0/8, hunter2",
+      CORS_ORIGIN: "app.example.com",
+      METRICS_HOST: "0.0.0.0:9464",
       CUSTOMER_LINK_POLICY: "maybe",
       BSC_LOG_RANGE: "0",
       TOPUP_QRIS_MAX: "1e9",

@@ -5,6 +5,7 @@
  *
  * The server and the CLI read the same schema, so that a variable has the same default and error message in both.
  */
+import { isIP } from "node:net"
 import * as TrustedProxies from "@tollgate/adapters-http/http/TrustedProxies"
 import * as Setting from "@tollgate/application/operations/EnvironmentSchema"
 import { optional, withDefault } from "@tollgate/application/operations/EnvironmentSchema"
@@ -27,16 +28,21 @@ const Origin = Schema.transform(Schema.String.pipe(Schema.pattern(/^https?:\/\/[
   encode: (text) => text
 }).pipe(Schema.filter((text) => URL.canParse(text)))
 
-/** A value of the header `access-control-allow-origin`. Kubernetes often adds a line break to the text of a file. */
-const AllowedOrigin = Setting.kind(
-  "an origin like https://example.com, or *,",
-  Schema.String.pipe(Schema.pattern(/^[\x21-\x7e]+$/))
-)
-
 /** A secret that a client sends in a header. */
 const BearerToken = Setting.kind(
   "a secret of 32 ASCII characters or more, without spaces,",
   Schema.Redacted(Schema.String.pipe(Schema.pattern(/^[\x21-\x7e]{32,}$/)))
+)
+
+const Host = Setting.kind(
+  "an IP address or a host name",
+  Schema.String.pipe(Schema.filter((text) => isIP(text) > 0 || /^[\w-]+(\.[\w-]+)*\.?$/.test(text)))
+)
+
+/** `*`, or an origin as a browser sends it. Not only web pages have an origin, for example `chrome-extension://id`. */
+const BrowserOrigin = Setting.kind(
+  "* or an origin like https://app.example.com",
+  Schema.String.pipe(Schema.pattern(/^(\*|[a-z][a-z\d+.-]*:\/\/[a-z\d._[\]:-]+)$/))
 )
 
 const MAX_WORKERS = 64
@@ -49,7 +55,7 @@ const Workers = Setting.kind(
 /** The variables that this file defines, except the limits of top-ups. The CLI reads only some of these variables. */
 export const DeploymentVariables = Schema.Struct({
   NODE_ENV: withDefault(Setting.Mode, "development", "`production` refuses demo data, simulators and weak secrets"),
-  HOST: withDefault(Setting.Text, "127.0.0.1", "IP address or host name to listen on"),
+  HOST: withDefault(Host, "127.0.0.1", "IP address or host name to listen on"),
   PORT: withDefault(Setting.Port, 8080, "Port to listen on; 0 selects a free port"),
   WORKERS: withDefault(
     Workers,
@@ -93,7 +99,7 @@ export const DeploymentVariables = Schema.Struct({
     "Name in the `x-<name>-billing` header, on the rankings page and in reseller tokens; a change makes earlier tokens invalid"
   ),
   KEY_PREFIX: withDefault(Setting.Word, "tg", "First part of every API key"),
-  CORS_ORIGIN: withDefault(AllowedOrigin, "*", "Browser origin that may call the gateway; `*` allows any origin"),
+  CORS_ORIGIN: withDefault(BrowserOrigin, "*", "Browser origin that may call the gateway; `*` allows any origin"),
   TRUSTED_PROXIES: optional(
     Setting.kind("a list of IP addresses or networks, like 10.0.0.0/8,", Networks),
     "Comma-separated IP addresses or networks of proxies that may set `X-Forwarded-For`. Default: none, so that the IP address of the connection counts as the client's"
@@ -121,7 +127,7 @@ export const DeploymentVariables = Schema.Struct({
     "Whether the page `/` shows the models and their prices. Default: only with the demo"
   ),
   METRICS_HOST: withDefault(
-    Setting.Text,
+    Host,
     "127.0.0.1",
     "IP address or host name on which the Prometheus metrics listen; they name models and providers, and contain the revenue"
   ),

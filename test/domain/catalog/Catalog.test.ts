@@ -89,7 +89,12 @@ describe("a catalog file", () => {
     [
       "unencrypted http to another machine, with a user name like the name of this machine",
       file([], [provider("a", { base_url: "http://localhost:1@evil.com/v1" })]),
-      "unencrypted http"
+      "providers.0.base_url"
+    ],
+    [
+      "a URL with a password, which would be stored but not sent",
+      file([], [provider("a", { base_url: "https://user:password@api.example.com/v1" })]),
+      "providers.0.base_url"
     ],
     [
       "two tiers with one price",

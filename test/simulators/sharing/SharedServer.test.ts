@@ -2,7 +2,7 @@ import { createServer } from "node:http"
 import { it } from "@effect/vitest"
 import * as GptTokenCounter from "@tollgate/adapters-upstream/inference/GptTokenCounter"
 import { startOrJoin } from "@tollgate/simulators/inference/SimulatedUpstream"
-import { Effect } from "effect"
+import { Effect, Exit, Schedule, Scope } from "effect"
 import { describe, expect } from "vitest"
 
 /** Finds a port that no program uses. */
@@ -21,6 +21,21 @@ describe("the shared simulated upstream", () => {
       const second = yield* startOrJoin({ port })
       expect(first.baseUrl).toContain(`:${port}/`)
       expect(second).toEqual(first)
+    }).pipe(Effect.provide(GptTokenCounter.layer))
+  )
+
+  it.scopedLive("is started again by the second server when the first server ends", () =>
+    Effect.gen(function* () {
+      const port = yield* aFreePort
+      const firstServer = yield* Scope.make()
+      const { baseUrl } = yield* Scope.extend(startOrJoin({ port }), firstServer)
+      yield* startOrJoin({ port })
+      yield* startOrJoin({ port })
+      yield* Scope.close(firstServer, Exit.void)
+      const response = yield* Effect.tryPromise(() => fetch(`${baseUrl}/chat/completions`)).pipe(
+        Effect.retry({ schedule: Schedule.spaced("100 millis"), times: 100 })
+      )
+      expect(response.status).toBe(405)
     }).pipe(Effect.provide(GptTokenCounter.layer))
   )
 

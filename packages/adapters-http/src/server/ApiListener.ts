@@ -37,12 +37,12 @@ export interface ApiListenerOptions {
   readonly writeStallMillis: number
 }
 
-/** Maximum length of a path parameter in characters. The longest parameters are escaped public names of models. */
-const MAX_PARAMETER_LENGTH = 1_000
-
-/** The router compares paths exactly, except that it unescapes them. `Fallbacks.ts` refuses escaped names of routes. */
+/**
+ * The router compares paths exactly, except that it unescapes them. `Fallbacks.ts` refuses escaped names of routes. A
+ * parameter has any length, because the route responds to an unknown id with its own error. Node.js limits the path.
+ */
 const ROUTER = {
-  maxParamLength: MAX_PARAMETER_LENGTH,
+  maxParamLength: Number.MAX_SAFE_INTEGER,
   caseSensitive: true,
   ignoreDuplicateSlashes: false,
   ignoreTrailingSlash: false

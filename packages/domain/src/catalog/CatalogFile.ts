@@ -39,7 +39,8 @@ const BreakerMember = Schema.Struct({
 const ProviderMember = Schema.Struct({
   name: Name,
   base_url: Text.pipe(
-    Schema.pattern(/^https?:\/\/[^\s?#]+$/),
+    // A user name and a password would be a second, stored credential, which no request sends.
+    Schema.pattern(/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/),
     Schema.filter((url) => URL.canParse(url) || "a URL with a valid host and port")
   ),
   api_key_env: Schema.String.pipe(Schema.pattern(/^[A-Z_][A-Z0-9_]*$/)),

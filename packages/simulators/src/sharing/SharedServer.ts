@@ -1,9 +1,11 @@
 /**
  * Shares one simulator between all gateway servers of a machine. The first gateway server starts the simulator on a
- * fixed port, so that the simulator's URL stays valid. Later gateway servers use the running simulator.
+ * fixed port, so that the simulator's URL stays valid. Later gateway servers use the running simulator. When the gateway
+ * server with the simulator ends, one of the others starts the simulator again.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
 
 export interface SharedServer<A, R> {
   readonly port: number
@@ -23,16 +25,33 @@ export interface SharedServer<A, R> {
  */
 const RESPONSE_TIMEOUT_MILLIS = 5_000
 
+/** The time between two checks whether the simulator of another gateway server still runs. */
+const WATCH_INTERVAL = "1 second"
+
 /**
  * Starts the simulator or uses the running one. If another program uses the port, starts the simulator on a free port.
  */
-export const startOrJoin = <A, R>(server: SharedServer<A, R>): Effect.Effect<A, never, R> =>
-  server
-    .start(server.port)
-    .pipe(Effect.catchSomeDefect((defect) => (isTaken(defect) ? Option.some(join(server)) : Option.none())))
+export const startOrJoin = <A, R>(server: SharedServer<A, R>): Effect.Effect<A, never, R | Scope.Scope> =>
+  server.start(server.port).pipe(ifTaken(join(server)))
 
-const join = <A, R>({ address, isOurs, joined, start }: SharedServer<A, R>): Effect.Effect<A, never, R> =>
-  Effect.flatMap(isRunning(address, isOurs), (ours) => (ours ? Effect.succeed(joined) : start(0)))
+const join = <A, R>(server: SharedServer<A, R>): Effect.Effect<A, never, R | Scope.Scope> =>
+  Effect.flatMap(isRunning(server.address, server.isOurs), (ours) =>
+    ours ? Effect.as(Effect.forkScoped(takeOver(server)), server.joined) : server.start(0)
+  )
+
+/** Waits until the simulator on the port has ended, and starts it again there, unless another gateway server does. */
+const takeOver = <A, R>(server: SharedServer<A, R>): Effect.Effect<void, never, R> =>
+  isRunning(server.address, server.isOurs).pipe(
+    Effect.delay(WATCH_INTERVAL),
+    Effect.repeat({ while: (running) => running }),
+    Effect.zipRight(server.start(server.port)),
+    Effect.asVoid,
+    ifTaken(Effect.suspend(() => takeOver(server)))
+  )
+
+/** Handles the defect of a start on a port that is in use. */
+const ifTaken = <A, R>(otherwise: Effect.Effect<A, never, R>) =>
+  Effect.catchSomeDefect((defect) => (isTaken(defect) ? Option.some(otherwise) : Option.none()))
 
 const isRunning = (address: string, isOurs: (headers: Headers) => boolean): Effect.Effect<boolean> =>
   Effect.promise(() =>
