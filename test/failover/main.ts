@@ -135,8 +135,10 @@ try {
   const operations = new ResellerLoad(gateways)
   try {
     for (let nth = 1; nth <= kills && !isStopped; nth++) await failOver(cluster, requests, nth)
-    if (values["quorum-lost"]) await loseQuorum("quorum lost", cluster, requests, () => cluster.killMajority())
-    if (values["standbys-lost"]) await loseQuorum("standbys lost", cluster, requests, () => cluster.killStandbys())
+    if (values["quorum-lost"] && !isStopped)
+      await loseQuorum("quorum lost", cluster, requests, () => cluster.killMajority())
+    if (values["standbys-lost"] && !isStopped)
+      await loseQuorum("standbys lost", cluster, requests, () => cluster.killStandbys())
   } catch (error) {
     faults.push(`${String(error)} (${await cluster.described()})`)
   }

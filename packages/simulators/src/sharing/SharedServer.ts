@@ -1,7 +1,7 @@
 /**
  * Shares one simulator between all gateway servers of a machine. The first gateway server starts the simulator on a
- * fixed port, so that the simulator's URL stays valid. Later gateway servers use the running simulator. When the gateway
- * server with the simulator ends, one of the others starts the simulator again.
+ * fixed port, so that the simulator's URL stays valid. Later gateway servers use the running simulator. When the
+ * gateway server with the simulator ends, one of the others starts the simulator again.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
