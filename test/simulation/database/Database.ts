@@ -56,7 +56,10 @@ export class Database {
   readonly credited = new Map<string, bigint>()
   readonly sessions = new Map<number, Session>()
   readonly faults: DatabaseFaults = { ...NO_FAULTS }
-  /** Requests whose next row the database rejects, as it would reject a row that violates a constraint. */
+  /**
+   * Requests whose next insert or extension of a hold the database rejects, as it would reject a row that violates a
+   * constraint.
+   */
   readonly rejected = new Set<string>()
   isDown = false
   clockOffsetMillis = 0

@@ -1,6 +1,6 @@
 /**
- * Decides what the response and the log state about a request that ended with a defect (docs/reference/errors.md#f16):
- * the database was unavailable, or an unexpected exception occurred.
+ * Decides what the client is told, and what is logged, about a request that ended with a defect
+ * (docs/reference/errors.md#f16): the database was unavailable, or an unexpected exception occurred.
  */
 import { DatabaseUnavailable } from "@tollgate/application/operations/Database"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"

@@ -1,13 +1,15 @@
 /**
- * Collects a provider's response in a buffer that has free space before and after the response. The gateway writes its
- * JSON members into this space, so that the image need not be copied.
+ * Collects a provider's response in a buffer that has free space before and after the response. The gateway
+ * overwrites the members around the image with its own members, which can be longer, and need not copy the image.
  *
  * Most images are small, so the buffer first has the usual size. A larger response is copied once, to a buffer of the
  * maximum size. The unused part of that buffer costs nothing, because the operating system provides memory only when it
  * is written.
  */
 
-/** The maximum size of a response in bytes: 27 MiB for an image of 20 MiB in base64, and 2 MiB for other members. */
+/**
+ * The maximum size of a response in bytes: 27 MiB for an image of 20 MiB in base64, and enough for the other members.
+ */
 export const MAX_RESPONSE_BYTES = 29 * 1024 * 1024
 export const USUAL_RESPONSE_BYTES = 4 * 1024 * 1024
 const HEAD_ROOM = 128

@@ -208,7 +208,8 @@ const rows: RowsOf<ResellerFailure> = {
     code: "provider_unavailable",
     message: () => "This payment method is temporarily unavailable. Try again later or use another method.",
     headers: retryAfter,
-    meaning: "No payment provider for this method is available now; see `retry-after`.",
+    meaning:
+      "A payment cannot be opened or read now: no payment provider of the method is available, or the reseller has used up its share; see `retry-after`.",
     example: new PaymentProviderUnavailable({ retryAfterSeconds: 30 })
   },
   Overloaded: overloaded

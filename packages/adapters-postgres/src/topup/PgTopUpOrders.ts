@@ -2,8 +2,8 @@
  * Stores top-up orders in Postgres, and credits the quota of paid orders.
  *
  * A transaction locks the order row before it decides about the order. To credit the order, the transaction then also
- * locks the quota account. Reads return only orders in the state `ready`, which have payment instructions. Only the
- * search by operation id also finds a draft.
+ * locks the quota account. Reads return only orders in the state `ready`, which have payment instructions. Only
+ * `ofOperation` also returns drafts.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Fragment } from "@effect/sql/Statement"

@@ -26,7 +26,9 @@ export class KeyLimitStore extends Context.Tag("@tollgate/application/KeyLimitSt
     readonly read: (keyId: ApiKeyId) => Effect.Effect<KeyStatus, ApiKeyNotFound>
     /**
      * Changes the limits of a key and writes an audit log entry, in one transaction. Every node is notified, as after a
-     * revocation. The ledger checks the new limits from the next admission or extension on.
+     * revocation. The ledger applies new budgets, rates and limits of concurrent requests from the next admission on,
+     * and new budgets also from the next extension on. A node applies a new expiry and new allowed models when it is
+     * notified.
      */
     readonly change: (
       keyId: ApiKeyId,

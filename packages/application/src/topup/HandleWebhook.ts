@@ -6,7 +6,8 @@
  * repeat the webhook, and the response does not reveal which orders exist.
  *
  * A webhook is not acknowledged if the payment could not be read and the background task does not refresh the order any
- * more. The repeat of the webhook is then the only way in which a refund or a very late payment becomes known.
+ * more. Without a repeat of the webhook, a refund or a very late payment would stay unknown until a reseller or an
+ * operator refreshes the order.
  */
 import type { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
 import { nextRefreshAt } from "@tollgate/domain/topup/RefreshSchedule"

@@ -4,9 +4,9 @@
  * order.
  *
  * A client that disconnects stops neither the opening of a payment nor a refresh. Concurrent callers share one refresh
- * of an order. For an order that is not simulated, resellers and webhooks cause at most one refresh per second on a
- * node. The exception is a reseller's refresh of a `crediting` order: it ignores the pause, because it sends no request
- * to the provider.
+ * of an order, but a webhook waits for a later refresh. For an order that is not simulated, resellers and webhooks
+ * cause at most one refresh per second on a node. The exception is a reseller's refresh of a `crediting` order: it
+ * ignores the pause, because it sends no request to the provider.
  */
 import type { Reseller, ResellerId } from "@tollgate/domain/reseller/Reseller"
 import type { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
@@ -59,7 +59,7 @@ type OpenFailure = AmountOutOfRange | PaymentProviderUnavailable
  * The cause of a refresh, which decides when the refresh begins.
  *
  * - `reseller`: returns a credited order as it is stored. Does the same with an order that was refreshed less than a
- *   second ago, unless it is `crediting` or simulated, or a refresh of it is running.
+ *   second ago, successfully or not, unless it is `crediting` or simulated, or a refresh of it is running.
  * - `webhook`: waits until no refresh of the order runs and the pause has passed. A running refresh is not enough,
  *   because it may have read the payment before the change that the webhook reports.
  * - `operator`, `background`: refreshes even during the pause. Requests of resellers must not have these triggers.
@@ -87,7 +87,10 @@ export class OrderPayments extends Context.Tag("@tollgate/application/OrderPayme
      * one wait.
      */
     readonly awaitOpening: (earlier: EarlierTopUp) => Effect.Effect<TopUpOrder, PaymentProviderUnavailable>
-    /** Refreshes an order as the trigger states. Concurrent callers on this node share one refresh of the order. */
+    /**
+     * Refreshes an order as the trigger states. Concurrent callers on this node share one refresh of the order, except
+     * webhooks.
+     */
     readonly refresh: (stored: StoredTopUp, trigger: RefreshTrigger) => Effect.Effect<RefreshResult>
   }
 >() {}

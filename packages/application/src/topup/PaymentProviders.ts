@@ -32,7 +32,7 @@ export interface PaymentIntent {
   readonly createdAt: Date
 }
 
-/** A payment as the provider opened it. */
+/** A payment as the provider opened it, with the further deposits that became known later. */
 export interface OpenedPayment {
   /** The provider's payment reference. If the order has several payments, all references, separated by commas. */
   readonly providerPaymentId: string
@@ -40,7 +40,10 @@ export interface OpenedPayment {
   readonly expiresAt: Date
   /** JSON that the provider's adapter needs for later requests. No other code reads it. */
   readonly state: unknown
-  /** The references of the repeated payments: according to the provider, each repeats a payment of this order. */
+  /**
+   * The references of the repeated payments: further deposits to the address of this order, which the provider records
+   * as payments of their own.
+   */
   readonly repeatedPayments?: ReadonlyArray<string>
 }
 
@@ -116,7 +119,7 @@ export interface PaymentProvider {
     intent: PaymentIntent,
     opened: OpenedPayment
   ) => Effect.Effect<PaymentObservation, ProviderUnavailable>
-  /** Tries to cancel a payment that may have been opened although `open` failed. */
+  /** Tries to cancel the payment of an abandoned draft. It is possible that the payment was never opened. */
   readonly cancel: ((intent: PaymentIntent) => Effect.Effect<void, ProviderUnavailable>) | undefined
   readonly webhook: PaymentWebhook | undefined
   /** Reads the deposit addresses with these indexes that have a balance. Undefined if the provider needs no index. */

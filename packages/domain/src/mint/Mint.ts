@@ -67,7 +67,7 @@ export interface Mint {
   readonly mintedAt: Date
 }
 
-/** A mint in a list, with the names of its customer and model. */
+/** A mint in a list, with the email of its customer and the name of its model. */
 export interface ListedMint
   extends Pick<
     Mint,

@@ -12,7 +12,10 @@ export type PaymentMethod = typeof PaymentMethod.Type
 export const TokenKind = Schema.Literal("usdt", "usdc")
 export type TokenKind = typeof TokenKind.Type
 
-/** The provider of this payment method cannot open a payment at the moment, or the method has no provider. */
+/**
+ * A payment cannot be opened now, or the payment of a webhook cannot be read now: the method has no provider, the
+ * provider fails, or a limit of this server is reached.
+ */
 export class PaymentProviderUnavailable extends Schema.TaggedError<PaymentProviderUnavailable>()(
   "PaymentProviderUnavailable",
   { retryAfterSeconds: Schema.Int }

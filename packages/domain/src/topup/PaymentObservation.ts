@@ -44,8 +44,8 @@ export type PaymentObservation = {
   /** The payer has received the whole payment back, by a refund or a chargeback. */
   | { readonly _tag: "Refunded"; readonly reason: string }
   /**
-   * The amount, reference or currency differs from the order, or a part of the payment was refunded. The payment is not
-   * credited. An operator must inspect it.
+   * The amount, reference or currency differs from the order, or a part of the payment was refunded. This observation
+   * credits nothing. An operator must inspect the payment.
    */
   | { readonly _tag: "Suspicious"; readonly reason: string }
 )

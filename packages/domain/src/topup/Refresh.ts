@@ -32,7 +32,10 @@ export const GRACE_MILLIS = 60_000
 /** The result of a refresh that has read the payment. */
 export interface Refreshed {
   readonly order: TopUpOrder
-  /** The reason why an operator must inspect the order, for the log and the alert; undefined if there is none. */
+  /**
+   * The reason why an operator must inspect the order, for the log and the remarks of the order; undefined if there is
+   * none.
+   */
   readonly alert: string | undefined
 }
 

@@ -154,7 +154,7 @@ export const excessUsdMicroOf = (order: Pick<TopUpOrder, "received" | "quotaUsdM
 
 export type TopUpAnomaly = "late" | "underpaid" | "overpaid"
 
-/** Returns the reasons why an operator should inspect the order. */
+/** Returns which of these the order is: paid late, underpaid, overpaid. */
 export const anomaliesOf = (order: TopUpOrder): ReadonlyArray<TopUpAnomaly> => {
   const received = receivedUsdMicroOf(order) ?? 0n
   const notPaid = order.paidAt === undefined

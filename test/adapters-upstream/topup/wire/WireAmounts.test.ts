@@ -38,7 +38,7 @@ describe("an amount in dollars", () => {
     ])
   })
 
-  it("is not read if the database could not store it", () => {
+  it("is not read if it is not below 10^60 micro-USD", () => {
     for (const text of ["1e80", "9e99", "1e54"]) {
       expect([usdMicroOf(text), floorUsdMicroOf(text)], text).toEqual([undefined, undefined])
     }

@@ -20,7 +20,9 @@ import { amountIssueOf } from "./AmountIssue.ts"
 const methods = ["qris", "hosted_qris", "crypto", "crypto_bep20"] as const
 type Method = (typeof methods)[number]
 
-/** The code of a refusal after which there is no order, because the payment provider did not open the payment. */
+/**
+ * The code of a refusal that proves that there is no order, although the payment provider may have opened the payment.
+ */
 const UNAVAILABLE = "provider_unavailable"
 
 const isRupiah = (method: Method): boolean => method === "qris" || method === "hosted_qris"
@@ -68,7 +70,9 @@ const Preview = ({ method, amount }: PreviewProps) => {
   )
 }
 
-/** Shows the problem of the last request. After `rate_limited`, the reseller has too many unpaid orders. */
+/**
+ * Shows the problem of the last request. The code `rate_limited` means that the reseller has too many unpaid orders.
+ */
 const CreateProblem = ({ problem }: { readonly problem: Problem | undefined }) => {
   const { topUps } = useTexts()
   if (problem?.code !== "rate_limited") return <ProblemNotice problem={problem} />
@@ -133,7 +137,7 @@ export const NewTopUp = () => {
                 checked={each === method}
                 onChange={() => {
                   if (isRupiah(each) !== isRupiah(method)) setTyped("")
-                  // A request that runs still decides whether its order exists.
+                  // When a running request ends, the page must open its order or show its problem.
                   if (!create.running) create.forget()
                   setMalformed(false)
                   setMethod(each)

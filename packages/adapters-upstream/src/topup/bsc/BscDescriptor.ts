@@ -29,7 +29,7 @@ const environment = Schema.Struct({
   BSC_LOG_RANGE: withDefault(
     wholeNumber("a whole number of blocks", 1, 100_000),
     2_000,
-    "Maximum number of blocks in one search for transfers"
+    "Maximum number of blocks in one `eth_getLogs` call. A search for transfers makes up to 12 calls"
   ),
   BSC_RPC_QUORUM: withDefault(
     wholeNumber("a whole number of nodes", 1, 8),

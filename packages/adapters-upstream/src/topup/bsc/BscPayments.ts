@@ -103,7 +103,7 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
     })
 
     /**
-     * Returns the balance of an address, and the first block whose transfers the balance may not include. Skips nodes
+     * Returns the balance of an address, and the first block whose transfers it does not surely include. Skips nodes
      * that are behind the chain. Fails if the nodes disagree on the balance.
      */
     const balanceAt = (contract: string, address: string) =>
@@ -167,7 +167,8 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
       Effect.gen(function* () {
         yield* usableNodes
         const deposit = ofOpened(opened)
-        if (Option.isNone(deposit)) return yield* unavailable("rejected", "this provider did not open the payment")
+        if (Option.isNone(deposit))
+          return yield* unavailable("rejected", "the stored payment belongs to another provider or cannot be read")
         return yield* watch.refresh(deposit.value)
       })
 

@@ -17,7 +17,7 @@ export interface BscSettings {
    * single node cannot forge a payment.
    */
   readonly rpcQuorum: number
-  /** The maximum number of blocks in one search for transfers. */
+  /** The maximum number of blocks in one `eth_getLogs` call. */
   readonly logRange: number
   /** Minutes from the creation of an order until it expires. */
   readonly expiryMinutes: number
