@@ -111,7 +111,13 @@ const routes: DocumentedRoutes = {
   "GET /qr/{orderID}.svg": [200, { 404: ["topup_not_found"], 500: ["internal_error"], 503: ["overloaded"] }],
   "POST /webhooks/payments/{provider}": [
     200,
-    { ...anyBody, 401: ["invalid_signature"], 404: ["not_found"], 500: ["internal_error"] }
+    {
+      ...anyBody,
+      401: ["invalid_signature"],
+      404: ["not_found"],
+      500: ["internal_error"],
+      503: ["overloaded", "provider_unavailable"]
+    }
   ]
 }
 
