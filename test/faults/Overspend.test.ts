@@ -1,15 +1,16 @@
 /**
- * Tests many parallel streams of one customer with a small balance, over two nodes, in each streaming protocol.
+ * Tests many parallel requests of one customer with a small balance, over two nodes: streams in each streaming protocol,
+ * and whole responses.
  */
 import Anthropic from "@anthropic-ai/sdk"
 import OpenAI from "openai"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { recordFigures } from "../support/Figures.ts"
 import { type Customer, type SettlementRow, TestGateway, until } from "../support/TestGateway.ts"
-import { chunk } from "../support/upstream/ChatWire.ts"
+import { chunk, completion, usage } from "../support/upstream/ChatWire.ts"
 import * as Messages from "../support/upstream/MessagesWire.ts"
 import * as Responses from "../support/upstream/ResponsesWire.ts"
-import { event, type Step, script, type Wire } from "../support/upstream/Script.ts"
+import { event, json, type Step, script, type Wire } from "../support/upstream/Script.ts"
 
 const STREAMS = 25
 /** The number of tokens that each stream would have. The balance covers an eighth of one such stream. */
@@ -161,3 +162,39 @@ describe.each(protocols.map((protocol) => [protocol.name, protocol] as const))(
     })
   }
 )
+
+describe("25 parallel whole responses with a balance of 0.025 USD", () => {
+  /** Cuneiform: each character has four bytes, and each byte is a token. */
+  const prompt = "\u{12000}".repeat(750)
+  const promptTokens = 4 * 750
+
+  it("cost at most one response more than the balance, although each byte of their prompts is a token", async () => {
+    const credit = 25_000n
+    const customer = await a.newCustomer(credit)
+    a.upstream.always(json(completion({ content: [WORD], usage: usage(promptTokens, 1) })))
+    const ask = (gateway: TestGateway) =>
+      openai(gateway.url, customer.key).chat.completions.create({
+        model: "m",
+        max_tokens: 1,
+        messages: [{ role: "user", content: prompt }]
+      })
+    const all = await Promise.allSettled(Array.from({ length: STREAMS }, (_, i) => ask(i % 2 === 0 ? a : b)))
+    const refusals = all.filter((each) => each.status === "rejected").map(({ reason }) => reason.code)
+    expect(new Set(refusals)).toEqual(new Set(["insufficient_balance"]))
+    // Requests at the same time can refuse each other. Afterwards, the rest of the balance can be used.
+    for (let refused = false; !refused; )
+      refused = await ask(a).then(
+        () => false,
+        () => true
+      )
+    const rows = await a.query<SettlementRow>("SELECT * FROM settlement WHERE user_id = $1", [customer.userId])
+    const writtenOff = rows.map((row) => row.writeoff_pico).filter((pico) => pico > 0n)
+    expect(writtenOff.length).toBeLessThanOrEqual(1)
+    const paidPico = rows.reduce((sum, row) => sum + row.payg_pico, 0n)
+    expect(paidPico).toBeGreaterThan(((credit * 8n) / 10n) * 1_000_000n)
+    recordFigures({
+      "whole responses: answered, of 25 requests": `${all.length - refusals.length}`,
+      "whole responses: pico-USD paid and written off": `${paidPico}, ${writtenOff}`
+    })
+  })
+})

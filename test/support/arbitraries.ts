@@ -55,10 +55,12 @@ export const estimate: FastCheck.Arbitrary<Estimate> = FastCheck.tuple(
   tokens(10n ** 7n),
   // A request that generates nothing has zero output.
   FastCheck.oneof(FastCheck.constant(Tokens.zero), tokens(100_000n)),
-  FastCheck.option(tokens(10n ** 6n), { nil: undefined })
-).map(([floor, more, output, unsizedInput]) => ({
+  FastCheck.option(tokens(10n ** 6n), { nil: undefined }),
+  FastCheck.option(tokens(10n ** 7n), { nil: undefined })
+).map(([floor, more, output, unsizedInput, unusual]) => ({
   inputFloor: floor,
   inputCeiling: Tokens.Tokens(floor + more),
   output,
-  ...(unsizedInput === undefined ? {} : { unsizedInput })
+  ...(unsizedInput === undefined ? {} : { unsizedInput }),
+  ...(unusual === undefined ? {} : { inputLimit: Tokens.Tokens(floor + more + unusual) })
 }))

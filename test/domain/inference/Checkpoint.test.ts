@@ -49,6 +49,16 @@ describe("an estimate", () => {
     }
   )
 
+  property(
+    "has an input limit of one token for each byte, or more with attachments",
+    [size, FastCheck.nat(9_999)],
+    (s, n) => {
+      const { inputCeiling, inputLimit } = estimate({ ...s, structureBytes: n })
+      const attachmentTokens = 1_600n * BigInt(s.attachments)
+      return inputLimit === BigInt(s.textBytes + n) + attachmentTokens && inputCeiling <= inputLimit
+    }
+  )
+
   const outputOf = (maxOutputTokens: number | undefined, streamed: boolean, modelMaxOutputTokens?: number) =>
     estimate({ textBytes: 1, attachments: 0, maxOutputTokens, choices: 1 }, { streamed, modelMaxOutputTokens }).output
 
@@ -80,12 +90,12 @@ describe("an estimate", () => {
   })
 
   property(
-    "has the number of given token ids as its input floor and input ceiling",
+    "has the number of given token ids as its input floor, input ceiling and input limit",
     [FastCheck.integer({ min: 1, max: 9 })],
     (n) => {
       const size = { textBytes: 0, attachments: 0, maxOutputTokens: undefined, choices: 1, countedTokens: n }
-      const { inputFloor, inputCeiling } = estimate(size)
-      return inputFloor === BigInt(n) && inputCeiling === BigInt(n)
+      const { inputFloor, inputCeiling, inputLimit } = estimate(size)
+      return inputFloor === BigInt(n) && inputCeiling === BigInt(n) && inputLimit === BigInt(n)
     }
   )
 

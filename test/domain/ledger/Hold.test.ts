@@ -37,6 +37,20 @@ const promptOf = (tokens: bigint, written: bigint, read: bigint) => {
   }
 }
 
+/** Returns the usage that a hold sets aside for an estimate, with this prompt instead of the input ceiling. */
+const usageOf = (e: Estimate, p: Price.Price, prompt = e.inputCeiling): TokenUsage.TokenUsage => ({
+  ...TokenUsage.none,
+  [Price.dearestPromptClass(p)]: Tokens.add(prompt, e.unsizedInput ?? Tokens.zero),
+  output: e.output
+})
+
+const NO_MONEY: Account.PaygAccount = {
+  id: Account.AccountId("a"),
+  creditsPosted: UsdPico.zero,
+  debitsPosted: UsdPico.zero,
+  debitsPending: UsdPico.zero
+}
+
 describe("a hold", () => {
   property("never exceeds the available balance", [estimate, price, balances], (e, p, b) => {
     const held = Either.getOrUndefined(decideHold(e, p, b))
@@ -68,11 +82,22 @@ describe("a hold", () => {
   property("sets aside the whole estimate or everything available", [estimate, price, balances], (e, p, b) => {
     const held = Either.getOrUndefined(decideHold(e, p, b))
     if (held === undefined) return true
-    const prompt = Tokens.add(e.inputCeiling, e.unsizedInput ?? Tokens.zero)
-    const expected = { ...TokenUsage.none, [Price.dearestPromptClass(p)]: prompt, output: e.output }
-    const value = Price.prefixCost(p, expected, held.hold.planTokens) + held.hold.paygPico
+    const valueOf = (usage: TokenUsage.TokenUsage) =>
+      Price.prefixCost(p, usage, held.hold.planTokens) + held.hold.paygPico - Price.cost(p, usage)
     const isUsedUp = held.hold.paygPico === paygAvailable(b) && held.hold.planTokens === planAvailable(b)
-    return value === Price.cost(p, expected) || isUsedUp
+    return valueOf(usageOf(e, p)) === 0n || valueOf(usageOf(e, p, e.inputLimit)) === 0n || isUsedUp
+  })
+
+  property("sets aside the input limit if the balance is large, otherwise the estimate", [estimate, price], (e, p) => {
+    const [expected, largest] = [usageOf(e, p), usageOf(e, p, e.inputLimit)]
+    const extra = Price.cost(p, largest) - Price.cost(p, expected)
+    const holdFrom = (available: bigint) => {
+      const payg = { ...NO_MONEY, creditsPosted: UsdPico.UsdPico(available) }
+      return Either.getOrThrow(decideHold(e, p, { plan: undefined, payg })).hold
+    }
+    const large = Price.cost(p, expected) + 10n * extra
+    if (holdFrom(large).paygPico !== Price.cost(p, largest)) return false
+    return extra === 0n || holdFrom(large - 1n).paygPico === Price.cost(p, expected)
   })
 
   const classes = FastCheck.tuple(share, share)

@@ -184,6 +184,16 @@ describe("a key's budget", () => {
     expect(result.refusal).toBeInstanceOf(KeyBudgetExceeded)
   })
 
+  it("sets aside the input limit of a prompt if it is large", () => {
+    const estimate = { ...estimateOf(9n, 1n), inputLimit: Tokens(19n) }
+    const heldFrom = (spendTotal: bigint) => {
+      const key = { limits: { ...NO_LIMITS, spendTotal: UsdPico(spendTotal) }, counts: NO_COUNTS }
+      return Either.getOrThrow(decideKeyHold({ estimate, price: PRICE, streamed: false }, key, NOON)).hold.budgetPico
+    }
+    expect(heldFrom(110n)).toBe(20n)
+    expect(heldFrom(109n)).toBe(10n)
+  })
+
   const limits = { ...NO_LIMITS, spendPerDay: UsdPico(100n), spendPerMonth: UsdPico(150n) }
   const spent = { ...NO_COUNTS, spentInDay: UsdPico(100n), spentInMonth: UsdPico(100n), spentTotal: UsdPico(100n) }
 

@@ -7,12 +7,8 @@
  */
 import type { Callable, Candidate } from "@tollgate/domain/catalog/Catalog"
 import { type Ending, type LocalCounts, needsLocalCount, type Outcome } from "@tollgate/domain/inference/Charge"
-import { isPromptCovered } from "@tollgate/domain/inference/Estimate"
 import { type ModelNotFound, Overloaded, UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import type { Hold } from "@tollgate/domain/ledger/Hold"
-import { shortageOf } from "@tollgate/domain/ledger/KeyHold"
-import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
-import * as Tokens from "@tollgate/domain/money/Tokens"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -20,6 +16,7 @@ import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
 import type { Admission, AdmissionRefusal, Callback, InferenceLedger } from "../ledger/InferenceLedger.ts"
 import { NO_PROVIDER, type RouteTraffic, type TrafficCounters } from "../ledger/Traffic.ts"
+import { type CoveredPrompt, coverPrompt, type PromptShortage } from "./CoverPrompt.ts"
 import { Delivery } from "./Delivery.ts"
 import type { OpenRequests } from "./OpenRequests.ts"
 import type { InferenceRequest, RelayConnection, Run, WriteResponse } from "./RelayConnection.ts"
@@ -32,7 +29,7 @@ import {
   routesInOrder
 } from "./RouteAttempts.ts"
 import { StreamAllowance } from "./StreamAllowance.ts"
-import { localCounts, localPromptCount, NOT_COUNTED, type TokenCounter } from "./TokenCounter.ts"
+import { localCounts, NOT_COUNTED, type TokenCounter } from "./TokenCounter.ts"
 
 export type RelayRequestError = ModelNotFound | AdmissionRefusal | Overloaded | AttemptError
 
@@ -44,7 +41,6 @@ export interface Ports {
   readonly run: Run
 }
 
-const ONE = Tokens.Tokens(1n)
 const CLIENT_GONE: Exit.Exit<never> = Exit.interrupt(FiberId.none)
 const STREAMED: Exit.Exit<undefined> = Exit.succeed(undefined)
 
@@ -115,32 +111,22 @@ export class AdmittedRequest<Request extends InferenceRequest> {
 
   #admitted(hold: Hold): void {
     this.#isHoldDurable = true
-    const { estimate, price, streamed } = this.#admission
-    if (!streamed || isPromptCovered(hold, estimate, price)) this.#begin(hold)
+    if (this.#afterAdmission !== undefined) this.#afterAdmission()
     else {
-      // A stream that is cut before its first delta is not charged. Therefore a stream that waits for its hold is sent
-      // to a provider only if the hold covers the prompt, as far as it can be counted, and one output token.
-      this.#ports.run(localPromptCount(this.#request, this.#ports.counter), (exit) => {
-        this.#step(() => this.#beginIfCovered(hold, Exit.isSuccess(exit) ? exit.value : estimate.inputFloor))
+      coverPrompt(hold, this.#admission, this.#request, this.#ports, (exit) => {
+        this.#step(() => this.#promptCovered(exit))
       })
     }
   }
 
-  #beginIfCovered(hold: Hold, prompt: Tokens.Tokens): void {
+  #promptCovered(exit: Exit.Exit<CoveredPrompt, PromptShortage>): void {
     // An attempt that began before the hold was durable can end during the count, and its request is then settled.
     if (this.#phase === "settling" || this.#phase === "over") return
-    const shortage = shortageOf(hold, TokenUsage.plain(prompt, ONE), this.#admission.price)
-    if (shortage === undefined) this.#begin(hold, prompt)
-    else this.#end(Exit.fail(shortage))
-  }
-
-  #begin(hold: Hold, countedPrompt?: Tokens.Tokens): void {
-    if (this.#afterAdmission !== undefined) {
-      this.#afterAdmission()
-      return
+    if (Exit.isFailure(exit)) this.#end(Exit.failCause(exit.cause))
+    else {
+      this.#allowance?.open(exit.value.hold, exit.value.counted)
+      if (this.#phase === "admitting") this.#tryRoutes()
     }
-    this.#allowance?.open(hold, countedPrompt)
-    if (this.#phase === "admitting") this.#tryRoutes()
   }
 
   #tryRoutes(): void {

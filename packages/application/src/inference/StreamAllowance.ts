@@ -116,7 +116,9 @@ export class StreamAllowance implements Allowance {
       this.#reservedInput = estimate.unsizedInput ?? Tokens.zero
       this.#promptClass = dearestPromptClass(price)
     }
-    this.#isExhausted = !covers(hold, { ...this.#prompt, output: estimate.output }, price)
+    const expected = Tokens.add(countedPrompt ?? estimate.inputCeiling, this.#reservedInput)
+    const usage = { ...TokenUsage.none, [this.#promptClass]: expected, output: estimate.output }
+    this.#isExhausted = !covers(hold, usage, price)
     this.#measureRoom()
     this.onChange()
   }
@@ -231,10 +233,9 @@ export class StreamAllowance implements Allowance {
 
   get #prompt(): TokenUsage.TokenUsage {
     const { estimate } = this.#admission
-    // The assumed size of a prompt that was neither counted nor reported. If the hold cannot grow, this is the largest
-    // possible size, because no balance is left. Otherwise the settlement debits the rest of a larger prompt from the
-    // balance.
-    const estimated = this.#isExhausted ? promptLimit(estimate) : estimate.inputCeiling
+    // The assumed size of a prompt that was neither counted nor reported. If the hold cannot grow, the framing of the
+    // messages counts too.
+    const estimated = this.#isExhausted ? promptLimit(estimate) : (estimate.inputLimit ?? estimate.inputCeiling)
     const unreported = Tokens.add(this.#countedPrompt ?? estimated, this.#reservedInput)
     return { ...TokenUsage.none, ...(this.#reportedPrompt ?? { [this.#promptClass]: unreported }) }
   }

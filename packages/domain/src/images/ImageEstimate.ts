@@ -31,7 +31,10 @@ const TOKENS_PER_SOURCE = 6_500
 export const estimateImage = ({ prompt, size, quality, source }: ImageEstimateFacts): Estimate => {
   const pixels = size === "auto" ? AUTO_PIXELS : size.widthPx * size.heightPx
   return {
-    ...estimatePrompt(utf8Length(prompt), source === undefined ? 0 : TOKENS_PER_SOURCE),
+    ...estimatePrompt({
+      textBytes: utf8Length(prompt),
+      attachmentTokens: source === undefined ? 0 : TOKENS_PER_SOURCE
+    }),
     output: Tokens.fromCount(Math.max(1, Math.ceil(pixels / PIXELS_PER_TOKEN[quality])))
   }
 }

@@ -2,14 +2,14 @@
  * Estimates the usage of a request from the size of its body, before the request is sent to a provider.
  *
  * The input floor decides whether the request is refused, so it must not be too high. It assumes eight bytes per token,
- * as in long runs of one character. The input ceiling and the output decide the hold, so they must not be too low. A
- * stream sets aside only its first slice of output, because its hold grows while the stream is delivered. A whole
+ * as in long runs of one character. The input ceiling and the output decide the hold, so they must not be too low. The
+ * input limit assumes one byte per token, and is set aside if the balances are large. A stream sets aside only its first slice of output, because its hold grows while the stream is delivered. A whole
  * response sets aside its maximum output, or a default if no maximum is known (docs/reference/billing.md#i2).
  *
  * The number of tokens of unsized content, such as a file or a stored response, cannot be estimated from the body. A
  * large fixed number is set aside for it (docs/reference/billing.md#i11).
  */
-import { covers, coversEstimate, type Estimate, type Hold } from "../ledger/Hold.ts"
+import { covers, type Estimate, type Hold, largestUsage } from "../ledger/Hold.ts"
 import type { Price } from "../ledger/Price.ts"
 import { FIRST_SLICE } from "../ledger/Slice.ts"
 import * as TokenUsage from "../ledger/TokenUsage.ts"
@@ -40,7 +40,8 @@ export interface RequestSize {
 
 const ONE = Tokens.Tokens(1n)
 const MAX_BYTES_PER_TOKEN = 8
-const MIN_BYTES_PER_TOKEN = 3
+/** The number of bytes per token that ordinary text has at least. A text of rare characters can have one. */
+const ORDINARY_BYTES_PER_TOKEN = 3
 /** The output per choice that a whole response sets aside if neither the request nor the catalog limits the output. */
 const DEFAULT_MAX_OUTPUT = 16_384
 /** The prompt tokens that a request sets aside for all its unsized content: the context of a large model. */
@@ -52,24 +53,40 @@ export const UNSIZED_CONTENT_TOKENS = Tokens.Tokens(200_000n)
  * The text of a message, with its role, has more bytes than the framing of the message has tokens. The text and the
  * framing together therefore have at most two tokens for each byte of the text.
  */
-export const promptLimit = ({ inputCeiling }: Estimate): Tokens.Tokens =>
-  Tokens.Tokens(inputCeiling * 2n * BigInt(MIN_BYTES_PER_TOKEN) + BigInt(extraTokensOf(1, 0)))
+export const promptLimit = ({ inputCeiling, inputLimit = inputCeiling }: Estimate): Tokens.Tokens =>
+  Tokens.Tokens(inputLimit * 2n + BigInt(extraTokensOf(1, 0)))
 
 /**
- * Returns whether a stream may begin without a count of its prompt: the hold covers the whole estimate, or one output
- * token and {@link promptLimit}.
+ * Returns whether a request may begin without a count of its prompt: the hold covers the largest usage or, for a stream,
+ * one output token and {@link promptLimit}.
  */
-export const isPromptCovered = (hold: Hold, estimate: Estimate, price: Price): boolean =>
-  coversEstimate(hold, estimate, price) || covers(hold, TokenUsage.plain(promptLimit(estimate), ONE), price)
+export const isPromptCovered = (hold: Hold, { estimate, price, streamed }: PromptDemand): boolean =>
+  covers(hold, largestUsage(estimate, price), price) ||
+  (streamed && covers(hold, TokenUsage.plain(promptLimit(estimate), ONE), price))
 
-/** Estimates the prompt tokens. `otherTokens` is the number of tokens that are not text, for example of images. */
-export const estimatePrompt = (
-  textBytes: number,
-  otherTokens: number
-): Pick<Estimate, "inputFloor" | "inputCeiling"> => ({
-  inputFloor: Tokens.fromCount(Math.floor(textBytes / MAX_BYTES_PER_TOKEN)),
-  inputCeiling: Tokens.fromCount(Math.ceil(textBytes / MIN_BYTES_PER_TOKEN) + otherTokens)
-})
+/** The facts of a request that decide whether its hold covers its prompt. */
+export interface PromptDemand {
+  readonly estimate: Estimate
+  readonly price: Price
+  readonly streamed: boolean
+}
+
+export interface PromptSize extends Pick<RequestSize, "textBytes" | "structureBytes" | "countedTokens"> {
+  /** The number of tokens that are set aside for images, sounds and files. */
+  readonly attachmentTokens: number
+}
+
+type PromptEstimate = Required<Pick<Estimate, "inputFloor" | "inputCeiling" | "inputLimit">>
+
+export const estimatePrompt = (size: PromptSize): PromptEstimate => {
+  const { textBytes, structureBytes = 0, countedTokens = 0, attachmentTokens } = size
+  const ofText = Math.ceil(textBytes / ORDINARY_BYTES_PER_TOKEN) + Math.ceil(structureBytes / ORDINARY_BYTES_PER_TOKEN)
+  return {
+    inputFloor: Tokens.fromCount(Math.floor(textBytes / MAX_BYTES_PER_TOKEN) + countedTokens),
+    inputCeiling: Tokens.fromCount(ofText + attachmentTokens + countedTokens),
+    inputLimit: Tokens.fromCount(textBytes + structureBytes + attachmentTokens + countedTokens)
+  }
+}
 
 /** The facts, besides the size of a request, that decide how much output is set aside. */
 export interface OutputLimits {
@@ -81,21 +98,21 @@ export interface OutputLimits {
 const NO_LIMITS: OutputLimits = { streamed: false, modelMaxOutputTokens: undefined }
 
 export const estimate = (size: RequestSize, { streamed, modelMaxOutputTokens }: OutputLimits = NO_LIMITS): Estimate => {
-  const counted = Tokens.fromCount(size.countedTokens ?? 0)
-  const structure = Math.ceil((size.structureBytes ?? 0) / MIN_BYTES_PER_TOKEN)
-  const prompt = estimatePrompt(size.textBytes, structure + size.attachments * TOKENS_PER_ATTACHMENT.reserved)
-  const inputFloor = Tokens.add(prompt.inputFloor, counted)
-  const inputCeiling = Tokens.add(prompt.inputCeiling, counted)
+  const attachmentTokens = size.attachments * TOKENS_PER_ATTACHMENT.reserved
+  const prompt = estimatePrompt({ ...size, attachmentTokens })
   // With a floor of 0, a request would be admitted even if the customer has no balance.
   if (size.promptOnly) {
     const atLeastOne = (tokens: Tokens.Tokens) => (tokens < ONE ? ONE : tokens)
-    return { inputFloor: atLeastOne(inputFloor), inputCeiling: atLeastOne(inputCeiling), output: Tokens.zero }
+    return {
+      inputFloor: atLeastOne(prompt.inputFloor),
+      inputCeiling: atLeastOne(prompt.inputCeiling),
+      inputLimit: atLeastOne(prompt.inputLimit),
+      output: Tokens.zero
+    }
   }
   const ofModel = modelMaxOutputTokens ?? size.maxOutputTokens ?? DEFAULT_MAX_OUTPUT
   const limit = Math.min(size.maxOutputTokens ?? ofModel, ofModel)
   const largest = Tokens.fromCount(Math.max(1, limit) * Math.max(1, size.choices))
   const output = streamed ? Tokens.min(largest, FIRST_SLICE) : largest
-  return size.hasUnsizedContent
-    ? { inputFloor, inputCeiling, output, unsizedInput: UNSIZED_CONTENT_TOKENS }
-    : { inputFloor, inputCeiling, output }
+  return size.hasUnsizedContent ? { ...prompt, output, unsizedInput: UNSIZED_CONTENT_TOKENS } : { ...prompt, output }
 }

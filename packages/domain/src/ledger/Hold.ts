@@ -27,6 +27,8 @@ export interface Estimate {
   readonly inputFloor: Tokens.Tokens
   /** A number of prompt tokens that ordinary text does not exceed. Unusual text can have more. */
   readonly inputCeiling: Tokens.Tokens
+  /** A number of prompt tokens that no text of this size exceeds; undefined if it is the input ceiling. */
+  readonly inputLimit?: Tokens.Tokens
   /** The number of output tokens to set aside at the admission. */
   readonly output: Tokens.Tokens
   /** The number of prompt tokens to set aside for unsized content; undefined if the prompt has none. */
@@ -79,6 +81,30 @@ export const expectedUsage = (
   output
 })
 
+/** Returns the usage of {@link expectedUsage} with the largest possible prompt, the input limit. */
+export const largestUsage = (estimate: Estimate, price: Price.Price): TokenUsage.TokenUsage =>
+  expectedUsage({ ...estimate, inputCeiling: estimate.inputLimit ?? estimate.inputCeiling }, price)
+
+/** The balances must cover this many times the tokens that the input limit adds to the input ceiling. */
+const LIMIT_FACTOR = 10n
+
+/**
+ * Returns the usage that a hold should set aside: {@link largestUsage} if the balances are many times larger, otherwise
+ * {@link expectedUsage}. With a small balance, the input limit of one request would set aside what other requests
+ * need. `isCovered` returns whether the balances cover a usage.
+ */
+export const usageToHold = (
+  estimate: Estimate,
+  price: Price.Price,
+  isCovered: (usage: TokenUsage.TokenUsage) => boolean
+): TokenUsage.TokenUsage => {
+  const { inputCeiling, inputLimit } = estimate
+  if (inputLimit === undefined) return expectedUsage(estimate, price)
+  const prompt = Tokens.Tokens(inputCeiling + LIMIT_FACTOR * (inputLimit - inputCeiling))
+  const isLimitSmall = isCovered(expectedUsage({ ...estimate, inputCeiling: prompt }, price))
+  return isLimitSmall ? largestUsage(estimate, price) : expectedUsage(estimate, price)
+}
+
 /** Returns the smallest usage: the input floor, plus one output token if the request generates output. */
 export const leastUsage = ({ inputFloor, output }: Estimate): TokenUsage.TokenUsage =>
   TokenUsage.plain(inputFloor, Tokens.min(ONE, output))
@@ -88,8 +114,9 @@ export const coversEstimate = (hold: Hold, estimate: Estimate, price: Price.Pric
   covers(hold, expectedUsage(estimate, price), price)
 
 /**
- * Sets aside the whole estimate if the balances cover it, otherwise everything that is available. Fails if the balances
- * do not cover the smallest usage: the input floor, plus one output token if the request generates output.
+ * Sets aside the whole estimate if the balances cover it, otherwise everything that is available. If the balances are
+ * many times larger than the estimate, sets aside the input limit instead of the input ceiling. Fails if the balances do
+ * not cover the smallest usage: the input floor, plus one output token if the request generates output.
  *
  * If the prompt has unsized content and the balances do not cover the estimate, the request can cost more than its
  * hold. Its hold is then created only if the balances have no other hold.
@@ -100,7 +127,8 @@ export const decideHold = (
   balances: Balances
 ): Either.Either<Held, InsufficientBalance> => {
   const least = leastUsage(estimate)
-  const held = growHold(NO_HOLD, expectedUsage(estimate, price), price, balances)
+  const usage = usageToHold(estimate, price, (usage) => eitherCovers(balances, usage, price))
+  const held = growHold(NO_HOLD, usage, price, balances)
   // The plan tokens of the hold also cover the first tokens of the smallest usage, because this usage is part of the
   // estimate.
   const leastOwed = Price.cost(price, least) - Price.prefixCost(price, least, held.hold.planTokens)
@@ -180,10 +208,18 @@ const AMPLE_FACTOR = 100n
  * Returns whether the balances are so large that requests which are decided at the same time cannot use them up
  * (docs/reference/billing.md#i3). If they are, the request may be sent to a provider while its hold is written.
  */
-export const isAmple = (estimate: Estimate, price: Price.Price, balances: Balances): boolean => {
-  const expected = expectedUsage(estimate, price)
-  const planAvailable = balances.plan === undefined ? Tokens.zero : Account.available(balances.plan)
-  if (planAvailable >= AMPLE_FACTOR * TokenUsage.total(expected)) return true
-  const paygAvailable = balances.payg === undefined ? UsdPico.zero : Account.available(balances.payg)
-  return paygAvailable >= AMPLE_FACTOR * Price.cost(price, expected)
+export const isAmple = (estimate: Estimate, price: Price.Price, balances: Balances): boolean =>
+  eitherCovers(balances, largestUsage(estimate, price), price, AMPLE_FACTOR)
+
+/** Returns whether the plan alone, or the pay-as-you-go balance alone, covers the given number of such usages. */
+const eitherCovers = (
+  { plan, payg }: Balances,
+  usage: TokenUsage.TokenUsage,
+  price: Price.Price,
+  times = 1n
+): boolean => {
+  const planAvailable = plan === undefined ? Tokens.zero : Account.available(plan)
+  if (planAvailable >= times * TokenUsage.total(usage)) return true
+  const paygAvailable = payg === undefined ? UsdPico.zero : Account.available(payg)
+  return paygAvailable >= times * Price.cost(price, usage)
 }

@@ -19,7 +19,8 @@ import {
   type Hold,
   InsufficientBalance,
   type KeyHold,
-  leastUsage
+  leastUsage,
+  usageToHold
 } from "./Hold.ts"
 import {
   availableBudget,
@@ -107,7 +108,7 @@ export const decideKeyHold = (
 }
 
 /**
- * Returns the budget part of a new hold: the cost of the estimate or, for a stream without unsized content, at most the
+ * Returns the budget part of a new hold: the cost of the estimate (`usageToHold`) or, for a stream without unsized content, at most the
  * available budget. Returns `exceeded` if the budget does not cover the request, and undefined if there is no budget.
  */
 const budgetFor = (
@@ -115,8 +116,11 @@ const budgetFor = (
   available: UsdPico.UsdPico | undefined
 ): UsdPico.UsdPico | undefined | "exceeded" => {
   if (available === undefined) return undefined
-  const expected = Price.cost(price, expectedUsage(estimate, price))
-  if (expected <= available) return expected
+  const wanted = Price.cost(
+    price,
+    usageToHold(estimate, price, (usage) => Price.cost(price, usage) <= available)
+  )
+  if (wanted <= available) return wanted
   const isBoundedByDelivery = streamed && estimate.unsizedInput === undefined
   return isBoundedByDelivery && Price.cost(price, leastUsage(estimate)) <= available ? available : "exceeded"
 }

@@ -1,0 +1,210 @@
+import { type CoveredPrompt, coverPrompt, type PromptShortage } from "@tollgate/application/inference/CoverPrompt"
+import type { Admission, Callback, Extension, InferenceLedger } from "@tollgate/application/ledger/InferenceLedger"
+import { ModelId, PriceId } from "@tollgate/domain/catalog/Model"
+import { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
+import { UserId } from "@tollgate/domain/customer/User"
+import { estimate } from "@tollgate/domain/inference/Estimate"
+import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
+import { AccountId } from "@tollgate/domain/ledger/Account"
+import { type Balances, decideHold, growHold, type Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import { PicoPerToken, type Price } from "@tollgate/domain/ledger/Price"
+import { decideSettlement } from "@tollgate/domain/ledger/Settlement"
+import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
+import * as Tokens from "@tollgate/domain/money/Tokens"
+import { UsdPico } from "@tollgate/domain/money/UsdPico"
+import { Effect, Either, Exit, FastCheck } from "effect"
+import { describe, expect, it } from "vitest"
+
+const rate = PicoPerToken(1n)
+const PRICE: Price = { input: rate, cacheWrite: rate, cacheRead: rate, output: rate }
+const OUTPUT = Tokens.Tokens(10n)
+
+interface Prompt {
+  readonly bytes: number
+  /** At most the number of bytes. */
+  readonly tokens: number
+  readonly streamed: boolean
+}
+
+interface Running {
+  readonly admission: Admission
+  readonly prompt: Prompt
+  hold: Hold
+}
+
+/** A customer with a pay-as-you-go balance. Each request sends its prompt to a provider if its hold covers the prompt. */
+class World {
+  balances: Balances
+  counts = 0
+  extensions = 0
+  ledgerFails = false
+  writtenOffPico = 0n
+  readonly running: Array<Running> = []
+
+  constructor(paygPico: bigint) {
+    const nothing = UsdPico(0n)
+    const payg = {
+      id: AccountId("payg"),
+      creditsPosted: UsdPico(paygPico),
+      debitsPosted: nothing,
+      debitsPending: nothing
+    }
+    this.balances = { plan: undefined, payg }
+  }
+
+  get available(): bigint {
+    const { payg } = this.balances
+    return payg === undefined ? 0n : payg.creditsPosted - payg.debitsPosted - payg.debitsPending
+  }
+
+  /** Returns the result of the request's cover; undefined if the request was not admitted. */
+  send(prompt: Prompt): Exit.Exit<CoveredPrompt, PromptShortage> | undefined {
+    const { bytes, streamed } = prompt
+    const size = { textBytes: bytes, attachments: 0, maxOutputTokens: Tokens.toCount(OUTPUT), choices: 1 }
+    const admission: Admission = {
+      requestId: RequestId("request"),
+      principal: { keyId: KEY, userId: USER },
+      modelId: ModelId("m"),
+      priceId: PriceId("p"),
+      price: PRICE,
+      protocol: "chat",
+      streamed,
+      estimate: estimate(size, { streamed, modelMaxOutputTokens: undefined })
+    }
+    const held = decideHold(admission.estimate, PRICE, this.balances)
+    if (Either.isLeft(held)) return undefined
+    this.balances = held.right
+    const running: Running = { admission, prompt, hold: held.right.hold }
+    const request = {
+      model: "m",
+      streamed,
+      size,
+      promptText: () => ({ text: "x".repeat(prompt.tokens), extraTokens: 0 })
+    }
+    let result: Exit.Exit<CoveredPrompt, PromptShortage> | undefined
+    coverPrompt(
+      running.hold,
+      admission,
+      request,
+      { ledger: this.#ledgerOf(running), counter: this.#counter, run },
+      (exit) => {
+        result = exit
+      }
+    )
+    if (result === undefined) throw new Error("the result is missing")
+    if (Exit.isSuccess(result)) {
+      expect(result.value.hold).toBe(running.hold)
+      this.running.push(running)
+    } else this.#settle(running, TokenUsage.none)
+    return result
+  }
+
+  /** Ends a request that used its whole prompt, and as much output as its hold covers. */
+  end(nth: number): void {
+    const [running] = this.running.splice(nth % Math.max(1, this.running.length), 1)
+    if (running === undefined) return
+    const { hold, prompt } = running
+    const output = Tokens.min(OUTPUT, Tokens.Tokens(hold.paygPico - BigInt(prompt.tokens)))
+    this.#settle(running, TokenUsage.plain(Tokens.fromCount(prompt.tokens), output))
+  }
+
+  #settle({ hold }: Running, charged: TokenUsage.TokenUsage): void {
+    const after = decideSettlement(hold, { charged, consumed: charged, source: "upstream" }, PRICE, this.balances)
+    this.balances = after
+    this.writtenOffPico += after.settlement.writeoffPico
+  }
+
+  readonly #counter = {
+    count: (text: string) => {
+      this.counts += 1
+      return Effect.succeed(Tokens.fromCount(text.length))
+    }
+  }
+
+  #ledgerOf(running: Running): InferenceLedger["Type"] {
+    const extend = ({ usage }: Extension, callback: Callback<Hold | undefined, Overloaded>) => {
+      this.extensions += 1
+      if (this.ledgerFails) return callback(OVERLOADED)
+      const held = growHold(running.hold, usage, PRICE, this.balances)
+      this.balances = held
+      running.hold = held.hold
+      callback(Exit.succeed(held.hold))
+    }
+    return { extend } as InferenceLedger["Type"]
+  }
+}
+
+const OVERLOADED = Exit.fail(new Overloaded({ retryAfterSeconds: 1 }))
+const KEY = ApiKeyId.make("019a9f0e-0000-7000-8000-000000000001")
+const USER = UserId.make("019a9f0e-0000-7000-8000-000000000002")
+const run = <A, E>(effect: Effect.Effect<A, E>, callback: Callback<A, E>) => callback(Effect.runSyncExit(effect))
+
+describe("a prompt", () => {
+  const dense = { bytes: 3_000, tokens: 3_000, streamed: false }
+
+  it("is not counted if the balance is large", () => {
+    const world = new World(1_000_000n)
+    expect(world.send(dense)).toSatisfy(Exit.isSuccess)
+    expect(world.counts).toBe(0)
+    expect(world.running[0]?.hold.paygPico).toBe(3_010n)
+  })
+
+  it("is counted if the balance is small, and the hold is extended if the count exceeds the estimate", () => {
+    const world = new World(4_000n)
+    expect(world.send(dense)).toSatisfy(Exit.isSuccess)
+    expect([world.counts, world.extensions]).toEqual([1, 1])
+    expect(world.running[0]?.hold.paygPico).toBe(3_010n)
+  })
+
+  it("is counted without an extension if the estimate covers it", () => {
+    const world = new World(4_000n)
+    expect(world.send({ ...dense, tokens: 900 })).toSatisfy(Exit.isSuccess)
+    expect([world.counts, world.extensions]).toEqual([1, 0])
+    expect(world.available).toBe(4_000n - 1_010n)
+  })
+
+  it("is refused if the balance does not cover its count and one output token", () => {
+    const world = new World(3_000n)
+    expect(world.send(dense)).toEqual(Exit.fail(new InsufficientBalance()))
+    expect(world.available).toBe(3_000n)
+  })
+
+  it("is refused as overloaded if the ledger cannot extend the hold", () => {
+    const world = new World(4_000n)
+    world.ledgerFails = true
+    expect(world.send(dense)).toEqual(OVERLOADED)
+  })
+})
+
+describe("requests that share a balance", () => {
+  const prompt = FastCheck.tuple(FastCheck.nat(3_000), FastCheck.nat(1_000), FastCheck.boolean()).map(
+    ([bytes, thousandths, streamed]): Prompt => ({ bytes, tokens: Math.floor((bytes * thousandths) / 1_000), streamed })
+  )
+  const step = FastCheck.oneof(
+    { weight: 3, arbitrary: prompt.map((each) => (world: World) => void world.send(each)) },
+    { weight: 2, arbitrary: FastCheck.nat(20).map((nth) => (world: World) => world.end(nth)) },
+    FastCheck.boolean().map((fails) => (world: World) => {
+      world.ledgerFails = fails
+    })
+  )
+
+  it("write nothing off because of their prompts", () => {
+    const worlds = FastCheck.tuple(
+      FastCheck.bigInt({ min: 0n, max: 60_000n }),
+      FastCheck.array(step, { maxLength: 80 })
+    )
+    FastCheck.assert(
+      FastCheck.property(worlds, ([paygPico, steps]) => {
+        const world = new World(paygPico)
+        for (const perform of steps) {
+          perform(world)
+          for (const { hold, prompt } of world.running) expect(hold.paygPico).toBeGreaterThan(BigInt(prompt.tokens))
+        }
+        while (world.running.length > 0) world.end(0)
+        expect(world.writtenOffPico).toBe(0n)
+      }),
+      { numRuns: 500 }
+    )
+  })
+})
