@@ -1,6 +1,6 @@
 /**
- * Tests many parallel requests of one customer with a small balance, over two nodes: streams in each streaming protocol,
- * and whole responses.
+ * Tests many parallel requests of one customer with a small balance, over two nodes: streams in each streaming
+ * protocol, and whole responses.
  */
 import Anthropic from "@anthropic-ai/sdk"
 import OpenAI from "openai"

@@ -33,7 +33,7 @@ interface Running {
   hold: Hold
 }
 
-/** A customer with a pay-as-you-go balance. Each request sends its prompt to a provider if its hold covers the prompt. */
+/** A customer with a pay-as-you-go balance. A request is sent to a provider if its hold covers its prompt. */
 class World {
   balances: Balances
   counts = 0

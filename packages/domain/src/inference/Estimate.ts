@@ -1,10 +1,11 @@
 /**
  * Estimates the usage of a request from the size of its body, before the request is sent to a provider.
  *
- * The input floor decides whether the request is refused, so it must not be too high. It assumes eight bytes per token,
- * as in long runs of one character. The input ceiling and the output decide the hold, so they must not be too low. The
- * input limit assumes one byte per token, and is set aside if the balances are large. A stream sets aside only its first slice of output, because its hold grows while the stream is delivered. A whole
- * response sets aside its maximum output, or a default if no maximum is known (docs/reference/billing.md#i2).
+ * The input floor decides whether the request is refused, so it must not be too high. It assumes eight bytes per
+ * token, as in long runs of one character. The input ceiling and the output decide the hold, so they must not be too
+ * low. The input limit assumes one byte per token, and is set aside if the balances are large. A stream sets aside
+ * only its first slice of output, because its hold grows while the stream is delivered. A whole response sets aside
+ * its maximum output, or a default if no maximum is known (docs/reference/billing.md#i2).
  *
  * The number of tokens of unsized content, such as a file or a stored response, cannot be estimated from the body. A
  * large fixed number is set aside for it (docs/reference/billing.md#i11).
@@ -57,8 +58,8 @@ export const promptLimit = ({ inputCeiling, inputLimit = inputCeiling }: Estimat
   Tokens.Tokens(inputLimit * 2n + BigInt(extraTokensOf(1, 0)))
 
 /**
- * Returns whether a request may begin without a count of its prompt: the hold covers the largest usage or, for a stream,
- * one output token and {@link promptLimit}.
+ * Returns whether a request may begin without a count of its prompt: the hold covers the largest usage or, for a
+ * stream, one output token and {@link promptLimit}.
  */
 export const isPromptCovered = (hold: Hold, { estimate, price, streamed }: PromptDemand): boolean =>
   covers(hold, largestUsage(estimate, price), price) ||

@@ -2,8 +2,8 @@
  * A hold sets aside plan tokens and pay-as-you-go money for one open request.
  *
  * A hold never exceeds the available balances. It takes plan tokens first, then pay-as-you-go money. A request is
- * refused if the balances do not cover the smallest possible usage of the request. The hold of a stream grows while the
- * stream is delivered, and no stream delivers more output than its hold covers.
+ * refused if the balances do not cover the smallest possible usage of the request. The hold of a stream grows while
+ * the stream is delivered, and no stream delivers more output than its hold covers.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -89,9 +89,9 @@ export const largestUsage = (estimate: Estimate, price: Price.Price): TokenUsage
 const LIMIT_FACTOR = 10n
 
 /**
- * Returns the usage that a hold should set aside: {@link largestUsage} if the balances are many times larger, otherwise
- * {@link expectedUsage}. With a small balance, the input limit of one request would set aside what other requests
- * need. `isCovered` returns whether the balances cover a usage.
+ * Returns the usage that a hold should set aside: {@link largestUsage} if the balances are many times larger,
+ * otherwise {@link expectedUsage}. With a small balance, the input limit of one request would set aside what other
+ * requests need. `isCovered` returns whether the balances cover a usage.
  */
 export const usageToHold = (
   estimate: Estimate,
@@ -115,8 +115,8 @@ export const coversEstimate = (hold: Hold, estimate: Estimate, price: Price.Pric
 
 /**
  * Sets aside the whole estimate if the balances cover it, otherwise everything that is available. If the balances are
- * many times larger than the estimate, sets aside the input limit instead of the input ceiling. Fails if the balances do
- * not cover the smallest usage: the input floor, plus one output token if the request generates output.
+ * many times larger than the estimate, sets aside the input limit instead of the input ceiling. Fails if the balances
+ * do not cover the smallest usage: the input floor, plus one output token if the request generates output.
  *
  * If the prompt has unsized content and the balances do not cover the estimate, the request can cost more than its
  * hold. Its hold is then created only if the balances have no other hold.

@@ -2,10 +2,10 @@
  * The part of a hold that a limited key needs: an amount of its budget, and the tokens that its rate window counts
  * (docs/reference/key-limits.md).
  *
- * The budget counts the list price of tokens, whether a token plan or the pay-as-you-go balance pays for them. A stream
- * delivers no output that its budget part does not cover. The gateway cannot limit the cost of a whole response or of
- * unsized content in this way. A request for a whole response, or with unsized content, is admitted only if the budget
- * covers its whole estimate.
+ * The budget counts the list price of tokens, whether a token plan or the pay-as-you-go balance pays for them. A
+ * stream delivers no output that its budget part does not cover. The gateway cannot limit the cost of a whole response
+ * or of unsized content in this way. A request for a whole response, or with unsized content, is admitted only if the
+ * budget covers its whole estimate.
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -108,8 +108,9 @@ export const decideKeyHold = (
 }
 
 /**
- * Returns the budget part of a new hold: the cost of the estimate (`usageToHold`) or, for a stream without unsized content, at most the
- * available budget. Returns `exceeded` if the budget does not cover the request, and undefined if there is no budget.
+ * Returns the budget part of a new hold: the cost of the estimate (`usageToHold`) or, for a stream without unsized
+ * content, at most the available budget. Returns `exceeded` if the budget does not cover the request, and undefined if
+ * there is no budget.
  */
 const budgetFor = (
   { estimate, price, streamed }: KeyDemand,
@@ -176,8 +177,8 @@ const rateStatus = (
 })
 
 /**
- * Grows the budget part of a hold until it covers this usage, or until nothing more is available. If all budgets of the
- * key were removed after the admission of the request, the budget part is released.
+ * Grows the budget part of a hold until it covers this usage, or until nothing more is available. If all budgets of
+ * the key were removed after the admission of the request, the budget part is released.
  */
 export const growKeyHold = (
   hold: KeyHold,
@@ -202,8 +203,8 @@ export const growKeyHold = (
 
 /**
  * Releases the budget part of a hold and adds the cost to the spend. The charged tokens replace the tokens that were
- * counted at the admission. If the window of the admission has ended, the current window counts the charged tokens that
- * exceed the tokens of the admission.
+ * counted at the admission. If the window of the admission has ended, the current window counts the charged tokens
+ * that exceed the tokens of the admission.
  */
 export const settleKeyHold = (
   hold: KeyHold,
