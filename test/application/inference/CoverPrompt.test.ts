@@ -164,6 +164,13 @@ describe("a prompt", () => {
     expect(world.available).toBe(4_000n - 1_010n)
   })
 
+  it("is counted without an extension if the hold has set aside the whole balance", () => {
+    const world = new World(950n)
+    expect(world.send({ ...dense, tokens: 900 })).toSatisfy(Exit.isSuccess)
+    expect([world.counts, world.extensions]).toEqual([1, 0])
+    expect(world.available).toBe(0n)
+  })
+
   it("is refused if the balance does not cover its count and one output token", () => {
     const world = new World(3_000n)
     expect(world.send(dense)).toEqual(Exit.fail(new InsufficientBalance()))

@@ -7,7 +7,7 @@
  */
 import { isPromptCovered } from "@tollgate/domain/inference/Estimate"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
-import { covers, expectedUsage, type Hold, type InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import { balancesCover, covers, expectedUsage, type Hold, type InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import { type KeyBudgetExceeded, shortageOf } from "@tollgate/domain/ledger/KeyHold"
 import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import * as Tokens from "@tollgate/domain/money/Tokens"
@@ -50,7 +50,9 @@ export const coverPrompt = (
       const shortage = shortageOf(current, TokenUsage.plain(counted, Tokens.min(ONE, estimate.output)), price)
       callback(shortage === undefined ? Exit.succeed({ hold: current, counted }) : Exit.fail(shortage))
     }
-    if (covers(hold, usage, price)) decide(hold)
+    // A hold that does not cover the estimate has set aside everything that was available.
+    const isExtensible = balancesCover(hold, expectedUsage(estimate, price), price)
+    if (!isExtensible || covers(hold, usage, price)) decide(hold)
     else {
       ledger.extend({ admission, usage }, (extending) => {
         if (Exit.isFailure(extending)) callback(Exit.failCause(extending.cause))
