@@ -118,7 +118,7 @@ export const proofs: ReadonlyArray<Proof> = [
     name: "overspend",
     promise: "A balance is never overspent: no token is delivered beyond it, and nothing is written off.",
     required: () =>
-      "three protocols, each with 25 streams at two servers and a balance of 0.05 USD; 200 requests at two nodes with a balance for ten requests",
+      "three protocols, each with 25 streams at two servers and a balance of 0.05 USD; 25 whole responses with one prompt token for each byte; 200 requests at two nodes with a balance for ten requests",
     command: () => tests(["test/faults/Overspend.test.ts", "test/faults/Nodes.test.ts"]),
     load: "beside"
   },
