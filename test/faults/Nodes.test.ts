@@ -84,7 +84,8 @@ describe("a balance at two nodes", () => {
   /** Sends a request, and returns the amount that its hold sets aside, in micro-USD. */
   const heldMicro = async (): Promise<bigint> => {
     const proceed = signal()
-    const probe = await a.newCustomer(1_000_000n)
+    // With a larger balance, a hold sets aside one prompt token for each byte.
+    const probe = await a.newCustomer(100n)
     a.upstream.always((request) => {
       const response = asPlayed()(request)
       return { ...response, steps: [() => proceed.fired, ...response.steps] }
