@@ -365,14 +365,14 @@ describe("a balance", () => {
   })
 
   it("below the cost pays a part of the cost", async () => {
-    const customer = await gateway.newCustomer(10n)
+    const customer = await gateway.newCustomer(20n)
     gateway.upstream.next(json(completion({ usage: usage(7, 30) })))
     const { status, headers } = await ask({ key: customer.key })
     expect(status).toBe(200)
     expect(await gateway.settlementOf(headers["x-request-id"] ?? "")).toMatchObject({
       cost_pico: 67_000_000n,
-      payg_pico: 10_000_000n,
-      writeoff_pico: 57_000_000n
+      payg_pico: 20_000_000n,
+      writeoff_pico: 47_000_000n
     })
     expect(await gateway.balanceUsdMicro(customer)).toBe(0n)
     expectRefusal(await ask({ key: customer.key }), { status: 402, error: { code: "insufficient_balance" } })
