@@ -157,7 +157,7 @@ export const DeploymentVariables = Schema.Struct({
       "a list like name=value,name=value",
       Schema.Redacted(Schema.String.pipe(Schema.pattern(/^[\w-]+=[^,\r\n]*(,\s*[\w-]+=[^,\r\n]*)*$/)))
     ),
-    "Headers of the requests to the collector, comma-separated, for example with its API key"
+    "Headers of the requests to the collector, comma-separated, for example with its API key. Percent-encoded characters of a value are decoded: `%20` is a space"
   ),
   OTEL_SERVICE_NAME: withDefault(Setting.Text, "tollgate", "Name of the service in traces"),
   OTEL_TRACES_SAMPLER_ARG: withDefault(
