@@ -70,6 +70,10 @@ describe("the command line", () => {
           "payg credit --user a@b.co --usd-micro 1 --usd-micro 2 --operation-id x --reason y",
           "See: tollgate payg --help"
         ],
+        [
+          "payg credit --user a@b.co --usd-micro= --operation-id x --reason y",
+          "The option --usd-micro has no value. See: tollgate payg --help"
+        ],
         ["--wizard", "There is no option --wizard"],
         ["users --completions=bash", "There is no option --completions"]
       ]

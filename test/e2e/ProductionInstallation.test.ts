@@ -22,11 +22,10 @@ afterAll(async () => {
 })
 
 describe("a server without simulators and without embedded Postgres", () => {
-  const SECRET = "uR7xkT2mVq9Lw4Zc8Jh3Nf6Yb1Gs5Pd0"
   const production = {
     NODE_ENV: "production",
-    JWT_SECRET: SECRET,
-    KEY_PEPPER: SECRET,
+    JWT_SECRET: "uR7xkT2mVq9Lw4Zc8Jh3Nf6Yb1Gs5Pd0",
+    KEY_PEPPER: "Qy8mTe5rWz2Kx6Hb9Vn4Jc7Lp1Fd3Sg0",
     PAYMENTS_SIMULATOR: "",
     DRAIN_DELAY_SECONDS: "0"
   }

@@ -72,7 +72,7 @@ it("a trace has spans for the request, its admission, attempt and settlement", {
 }, async () => {
   const server = await ServerProcess.beside(gateway, {
     OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
-    OTEL_EXPORTER_OTLP_HEADERS: "x-collector-key=abc=1, x-other=2",
+    OTEL_EXPORTER_OTLP_HEADERS: "x-collector-key=abc=1, x-other=100%, authorization=Basic%20YTpi",
     OTEL_SERVICE_NAME: "gateway-under-test",
     OTEL_TRACES_SAMPLER_ARG: "1"
   })
@@ -114,7 +114,12 @@ it("a trace has spans for the request, its admission, attempt and settlement", {
   expect(sent).not.toContain(gateway.key)
   for (const { headers, path } of requests) {
     expect(path).toBe("/otlp/v1/traces")
-    expect(headers).toMatchObject({ "x-collector-key": "abc=1", "x-other": "2", "content-type": "application/json" })
+    expect(headers).toMatchObject({
+      "x-collector-key": "abc=1",
+      "x-other": "100%",
+      authorization: "Basic YTpi",
+      "content-type": "application/json"
+    })
   }
   const line = server.stderr.split("\n").find((each) => each.includes("upstream request failed")) ?? ""
   expect(line).toContain(`request_id=${failed} `)

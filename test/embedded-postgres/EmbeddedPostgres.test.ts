@@ -70,6 +70,21 @@ const query = (socketDir: string, statement: string) =>
     return client.query(statement).finally(() => client.end())
   })
 
+/** Sets environment variables of this process until the scope ends. */
+const withVariables = (variables: Readonly<Record<string, string>>) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const original = { ...process.env }
+      Object.assign(process.env, variables)
+      return original
+    }),
+    (original) =>
+      Effect.sync(() => {
+        for (const name of Object.keys(variables)) delete process.env[name]
+        Object.assign(process.env, original)
+      })
+  )
+
 const pidFile = (directory: string) => join(directory, "data", "postmaster.pid")
 const isRunning = (directory: string) => existsSync(pidFile(directory))
 const killPostmaster = (directory: string) =>
@@ -86,6 +101,15 @@ describe("embedded Postgres", () => {
       const second = yield* start(directory)
       expect((yield* query(second.socketDir, "SELECT n FROM kept")).rows).toEqual([{ n: 1 }])
       expect((yield* query(second.socketDir, "SHOW fsync")).rows).toEqual([{ fsync: "on" }])
+    })
+  )
+
+  it.scopedLive("needs no variable of the Postgres clients, such as PGPORT", () =>
+    Effect.gen(function* () {
+      const directory = yield* aDirectory
+      yield* withVariables({ PGPORT: "6543", PGSSLMODE: "require" })
+      const { socketDir } = yield* Effect.timeout(start(directory), "20 seconds")
+      expect((yield* query(socketDir, "SHOW port")).rows).toEqual([{ port: "5432" }])
     })
   )
 

@@ -16,11 +16,14 @@ import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import { CommandFailed } from "./exit/CommandFailed.ts"
 import { reportExit } from "./exit/ExitReport.ts"
-import { cliConfig, isHelpRequest, nearestHelp, requestedHelp } from "./help/RequestedHelp.ts"
+import { cliConfig, isHelpRequest, nearestHelp, ownArguments, requestedHelp } from "./help/RequestedHelp.ts"
 import { run, tollgate, version } from "./Tollgate.ts"
 
 /** Matches the options that @effect/cli adds to every command and that the Tollgate CLI refuses. */
 const LIBRARY_OPTIONS = /^--(wizard|completions|log-level)(=|$)/
+
+/** Matches an option with an empty value. @effect/cli would report that it does not know the option. */
+const OPTION_WITHOUT_VALUE = /^--[a-z-]+=$/
 
 /** Matches `--json`, also with the values that @effect/cli reads as true. */
 const JSON_OPTION = /^--json(=(true|1|y|yes|on))?$/
@@ -45,6 +48,11 @@ const dispatch = (args: ReadonlyArray<string>) => {
   }
   if (isHelpRequest(args)) return Effect.flatMap(requestedHelp(tollgate, args), Console.log)
   if (args[0] === "--version") return Console.log(version)
+  const empty = ownArguments(args).find((arg) => OPTION_WITHOUT_VALUE.test(arg))
+  if (empty !== undefined) {
+    const message = `The option ${empty.slice(0, -1)} has no value. See: ${nearestHelp(tollgate, args)}`
+    return new CommandFailed({ exit: "usage", code: "usage", message })
+  }
   return Effect.zipRight(requireSubcommand(args), run(["node", "tollgate", ...args]))
 }
 

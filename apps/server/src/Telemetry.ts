@@ -5,6 +5,7 @@
  * Secrets are values of the type `Redacted`, which are logged as `<redacted>`.
  */
 import { isSampled, traceIdOf } from "@tollgate/application/inference/RequestTrace"
+import { replaceUnsafe } from "@tollgate/application/operations/UnsafeCharacters"
 import type { ServerConfig } from "@tollgate/composition/ServerConfig"
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Cause from "effect/Cause"
@@ -98,12 +99,9 @@ const asWord = (value: unknown): string => {
   return /[\s"=]/.test(text) ? Inspectable.stringifyCircular(text) : text
 }
 
-/** Matches control characters, and invisible characters that end a line or change the direction of a text. */
-const UNSAFE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu
-
 /**
  * Escapes unsafe characters as in JSON. A field can contain text of a provider or a client, which must not add a line
  * to the log or control the terminal that shows the log.
  */
 const printable = (line: string): string =>
-  line.replace(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)
+  replaceUnsafe(line, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)

@@ -58,6 +58,18 @@ const headersOf = (headers: ServerConfig["OTEL_EXPORTER_OTLP_HEADERS"]): Record<
           .split(",")
           .map((pair) => {
             const at = pair.indexOf("=")
-            return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()]
+            return [pair.slice(0, at).trim(), unescaped(pair.slice(at + 1).trim())]
           })
       )
+
+/**
+ * Decodes the percent-encoded characters of a header value. The specification of OpenTelemetry requires them, for
+ * example for the space in `Basic%20YTpi`. A value with another `%` is not changed.
+ */
+const unescaped = (value: string): string => {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return value
+  }
+}

@@ -157,7 +157,7 @@ export const DeploymentVariables = Schema.Struct({
       "a list like name=value,name=value",
       Schema.Redacted(Schema.String.pipe(Schema.pattern(/^[\w-]+=[^,\r\n]*(,\s*[\w-]+=[^,\r\n]*)*$/)))
     ),
-    "Headers of the requests to the collector, comma-separated, for example with its API key"
+    "Headers of the requests to the collector, comma-separated, for example with its API key. Percent-encoded characters of a value are decoded: `%20` is a space"
   ),
   OTEL_SERVICE_NAME: withDefault(Setting.Text, "tollgate", "Name of the service in traces"),
   OTEL_TRACES_SAMPLER_ARG: withDefault(
@@ -221,9 +221,12 @@ export const TopUpVariables = Schema.Struct({
   TOPUP_CRYPTO_BEP20_MAX: dollars("crypto_bep20", "max")
 })
 
+/** Returns true for a HOST that stands for every address of the machine. */
+export const isEveryAddress = (host: string): boolean => host === "0.0.0.0" || host === "::"
+
 /** Returns the URL of the server for a client on the same machine. */
 export const localAddress = ({ HOST, PORT }: Pick<DeploymentValues, "HOST" | "PORT">): string => {
-  const host = HOST === "0.0.0.0" || HOST === "::" ? "127.0.0.1" : HOST
+  const host = isEveryAddress(HOST) ? "127.0.0.1" : HOST
   return `http://${host.includes(":") ? `[${host}]` : host}:${PORT}`
 }
 

@@ -3,7 +3,7 @@
  *
  * Each wrong value produces one line that names the variable. All malformed values are reported together. If no value
  * is malformed, all missing, weak and contradictory values are reported together. Production refuses the demo,
- * simulators, and a missing or weak JWT_SECRET or KEY_PEPPER.
+ * simulators, a missing or weak JWT_SECRET or KEY_PEPPER, and one secret for both.
  */
 import { type PaymentConfig, readPaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
 import { PaymentVariables } from "@tollgate/adapters-upstream/topup/PaymentVariables"
@@ -12,7 +12,7 @@ import type { TopUpBounds } from "@tollgate/domain/topup/TopUpRequest"
 import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { DeploymentVariables, localAddress, TopUpVariables } from "./DeploymentVariables.ts"
+import { DeploymentVariables, isEveryAddress, localAddress, TopUpVariables } from "./DeploymentVariables.ts"
 
 /**
  * The environment variables of the server, except the API keys of model providers, in the order of docs/operations.md.
@@ -49,6 +49,7 @@ export const readServerConfig = (
       ...(values.KEY_PEPPER_PREVIOUS !== undefined && values.KEY_PEPPER === undefined
         ? ["KEY_PEPPER: required if KEY_PEPPER_PREVIOUS is set"]
         : []),
+      ...(listensTwice(values) ? ["METRICS_PORT: must differ from PORT"] : []),
       ...(Either.isLeft(payments) ? payments.left : []),
       ...(Either.isLeft(topUpBounds) ? topUpBounds.left : [])
     ]
@@ -86,8 +87,15 @@ const unfitForProduction = (config: EnvironmentValues & { readonly demo: boolean
     } else if (isWeak(Redacted.value(secret)))
       refusals.push(`${name}: too weak for production; try: openssl rand -base64 48`)
   }
+  const [jwtSecret, pepper] = [config.JWT_SECRET, config.KEY_PEPPER]
+  if (jwtSecret !== undefined && pepper !== undefined && Redacted.value(jwtSecret) === Redacted.value(pepper))
+    refusals.push("JWT_SECRET: must differ from KEY_PEPPER in production; try: openssl rand -base64 48")
   return refusals
 }
+
+/** Returns true if the metrics would listen on the public port. Another host with the same port is another address. */
+const listensTwice = ({ HOST, METRICS_HOST, METRICS_PORT, PORT }: EnvironmentValues): boolean =>
+  PORT !== 0 && METRICS_PORT === PORT && (METRICS_HOST === HOST || [HOST, METRICS_HOST].some(isEveryAddress))
 
 /**
  * Returns whether a secret is probably not random: it has few different characters, or contains a typical word or

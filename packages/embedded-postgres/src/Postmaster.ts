@@ -28,6 +28,9 @@ export const launchOf = (socketDir: string): Effect.Effect<Option.Option<string>
   Effect.promise(async () => {
     const client = new Pg.Client({
       host: socketDir,
+      // The driver would otherwise read these two from PGPORT and PGSSLMODE, which belong to another Postgres.
+      port: 5432,
+      ssl: false,
       user: "postgres",
       database: "postgres",
       connectionTimeoutMillis: 1_000

@@ -207,6 +207,22 @@ describe("tollgate doctor", () => {
       })
     )
 
+    it.effect("warns about a blank provider key, because the server treats it as missing", () =>
+      Effect.gen(function* () {
+        yield* tollgate("catalog", "apply", aCatalogFile())
+        process.env.TOLLGATE_TEST_OPENAI_KEY = " \n"
+        const { checks } = documentOf(yield* tollgate("doctor", "--json")) as { checks: ReadonlyArray<object> }
+        delete process.env.TOLLGATE_TEST_OPENAI_KEY
+        expect(checks).toContainEqual(
+          expect.objectContaining({
+            check: "provider openai",
+            status: "warn",
+            detail: "TOLLGATE_TEST_OPENAI_KEY is blank in this shell"
+          })
+        )
+      })
+    )
+
     it.effect("fails if the catalog names a setting of the server as the key of a provider", () =>
       Effect.gen(function* () {
         const wrong = { ...provider, api_key_env: "KEY_PEPPER" }

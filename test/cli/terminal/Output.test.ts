@@ -26,8 +26,8 @@ describe("a JSON document", () => {
 })
 
 describe("a printed line", () => {
-  it("escapes every character that reorders a line", () => {
+  it("escapes every character that ends or reorders a line", () => {
     const all = String.fromCharCode(...Array.from({ length: 0x1_0000 }, (_, code) => code))
-    expect(printableLine(all)).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u)
+    expect(printableLine(all)).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u)
   })
 })

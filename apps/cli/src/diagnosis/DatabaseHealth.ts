@@ -14,7 +14,7 @@ import {
   stateFindings
 } from "@tollgate/application/operator/Diagnosis"
 import { type Finding, fail, ok, warn } from "@tollgate/application/operator/Finding"
-import { canBeProviderKey } from "@tollgate/composition/ProviderKeys"
+import { canBeProviderKey, providerKeysIn } from "@tollgate/composition/ProviderKeys"
 import type { Provider } from "@tollgate/domain/catalog/Provider"
 import * as Effect from "effect/Effect"
 import type { CommandFailed } from "../exit/CommandFailed.ts"
@@ -57,11 +57,11 @@ const providerKey =
       const detail = `${apiKeyEnv} is a setting of the server, which the server never sends to a provider`
       return fail(check, detail, "Name another variable in api_key_env of the catalog file.")
     }
-    if (process.env[apiKeyEnv]) return ok(check, `${apiKeyEnv} is set`)
+    if (providerKeysIn(process.env)(apiKeyEnv) !== undefined) return ok(check, `${apiKeyEnv} is set`)
     if (apiKeyEnv === DEMO_KEY_ENV && !isProduction) return ok(check, "the simulated provider of the demo")
     return warn(
       check,
-      `${apiKeyEnv} is not set in this shell`,
+      `${apiKeyEnv} is ${process.env[apiKeyEnv] ? "blank" : "not set"} in this shell`,
       `The servers must have ${apiKeyEnv} in their environment. If the provider needs no key, set it to any text.`
     )
   }

@@ -19,9 +19,13 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 refused by a business rule.
 Commands use the database in DATABASE_URL. The default is the embedded Postgres in
 DATA_DIR; a command starts this Postgres when no server runs it.`
 
+/** Returns the arguments before `--`, which can be options. */
+export const ownArguments = (args: ReadonlyArray<string>): ReadonlyArray<string> =>
+  args.includes("--") ? args.slice(0, args.indexOf("--")) : args
+
 /** Returns whether the command line requests help. An empty command line counts as a request. */
 export const isHelpRequest = (args: ReadonlyArray<string>): boolean => {
-  const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args
+  const own = ownArguments(args)
   return own.length === 0 || own.includes("--help") || own.includes("-h")
 }
 

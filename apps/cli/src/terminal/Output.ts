@@ -6,6 +6,7 @@
  * strings, and token counts as numbers. Prices are numbers as in a catalog file. The limits of API keys and the
  * thresholds of endpoints are numbers as in the HTTP API.
  */
+import { replaceUnsafe } from "@tollgate/application/operations/UnsafeCharacters"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 
@@ -37,13 +38,9 @@ export const count = (quantity: bigint): number => Number(quantity)
 
 export const timestamp = (date: Date): string => date.toISOString()
 
-// Matches control characters and invisible characters that reorder a line. A name from a database or a file must not
-// move the cursor, change colours or reverse the direction of the text.
-const UNSAFE = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
-
 const escape = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
 
 /** Escapes unsafe characters, including line breaks, so that the text is one line that is safe to print. */
-export const printableLine = (text: string): string => text.replace(UNSAFE, escape)
+export const printableLine = (text: string): string => replaceUnsafe(text, escape)
 
 const printable = (text: string): string => text.split("\n").map(printableLine).join("\n")

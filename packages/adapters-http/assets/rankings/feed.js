@@ -41,6 +41,17 @@ export const read = async (window, aborted, cache) => {
 }
 
 /**
+ * Returns the change of the total in whole percent, with halves rounded away from zero, as in `change_pct`. Returns null
+ * if there is no comparison period, or if the comparison period has no usage.
+ * @param {Rankings["totals"]} totals
+ */
+export const totalChange = ({ tokens, previous_tokens: previous }) => {
+  if (previous === null || previous === 0) return null
+  const percent = Math.round((Math.abs(tokens - previous) * 100) / previous)
+  return tokens < previous ? -percent : percent
+}
+
+/**
  * Returns whether a column begins before the window and therefore shows only a part of its usage. Returns false if the
  * service has no usage before the window. The column of the current hour, day or week is partial too, but it shows all
  * usage so far.

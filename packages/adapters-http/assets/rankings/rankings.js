@@ -3,7 +3,7 @@
  * visible.
  */
 import { byId, change } from "./elements.js"
-import { addressOf, Disabled, read } from "./feed.js"
+import { addressOf, Disabled, read, totalChange } from "./feed.js"
 import { about, calendarDate, exactly, localTime, windowWords } from "./format.js"
 import { showAuthors, showFastest, showLeaders, showReadout, showTrending, showUsageTable } from "./lists.js"
 import { text } from "./messages.js"
@@ -70,11 +70,10 @@ const showTotal = ({ totals, window }) => {
   const total = byId("total")
   total.textContent = exactly(totals.tokens)
   total.style.setProperty("--characters", String(total.textContent.length))
-  const previous = totals.previous_tokens
+  const percent = totalChange(totals)
   const said = byId("total-said")
   said.replaceChildren(text("total.unit", { span }))
-  if (previous === null || previous === 0 || before === "") return
-  const percent = Math.round(((totals.tokens - previous) / previous) * 100)
+  if (percent === null || before === "") return
   said.append(" · ", change({ change_pct: percent, is_new: false }), ` ${text("total.from", { before })}`)
 }
 

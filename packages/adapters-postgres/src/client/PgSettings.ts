@@ -53,12 +53,14 @@ const common: Pg.ClientConfig = {
 }
 
 /**
- * Returns the settings for an embedded or local Postgres on a Unix socket, where access to the socket is the only
- * authentication.
+ * Returns the settings for the embedded Postgres on a Unix socket, where access to the socket is the only
+ * authentication. Port and TLS are stated, because the driver would otherwise read them from PGPORT and PGSSLMODE.
  */
 export const fromSocket = (socketDir: string, database = "postgres"): Pg.ClientConfig => ({
   ...common,
   host: socketDir,
+  port: 5432,
+  ssl: false,
   user: "postgres",
   database
 })
