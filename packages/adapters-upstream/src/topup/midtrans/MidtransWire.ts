@@ -25,7 +25,9 @@ export const Transaction = Schema.Struct({
   currency: Schema.optional(Schema.NullOr(Schema.String)),
   transaction_status: Schema.String,
   fraud_status: Schema.optional(Schema.NullOr(Schema.String)),
-  settlement_time: Schema.optional(Schema.NullOr(Schema.String))
+  settlement_time: Schema.optional(Schema.NullOr(Schema.String)),
+  /** The refunded amount. It is only shown to operators, so a transaction with another form of it is accepted. */
+  refund_amount: Schema.optional(Schema.Unknown)
 })
 export type Transaction = typeof Transaction.Type
 
