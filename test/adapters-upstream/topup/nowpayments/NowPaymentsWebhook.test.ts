@@ -35,10 +35,9 @@ describe("a webhook", () => {
 
   it("is accepted with or without white space between its members", () => {
     const signature = sign(NowPaymentsWebhook.canonical(notification))
-    expect(verify(JSON.stringify(notification), signature)).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
-    expect(verify(JSON.stringify(notification, null, 2), signature)).toEqual(
-      Either.right({ orderNumber: ORDER_NUMBER })
-    )
+    const reported = Either.right({ orderNumber: ORDER_NUMBER, paid: true })
+    expect(verify(JSON.stringify(notification), signature)).toEqual(reported)
+    expect(verify(JSON.stringify(notification, null, 2), signature)).toEqual(reported)
   })
 
   it("is refused after a change or with a wrong signature", () => {
@@ -72,7 +71,10 @@ describe("a webhook", () => {
       ['{"batch_withdrawal_id":"987654321","id":"123456789","status":"FINISHED"}', {}],
       ["{}", {}],
       ["null", {}],
-      ['{"order_id":7}', {}]
+      ['{"order_id":7}', {}],
+      ['{"order_id":"1","payment_status":"partially_paid"}', { orderNumber: "1", paid: true }],
+      ['{"order_id":"1","payment_status":"waiting"}', { orderNumber: "1" }],
+      ['{"order_id":"1","payment_status":{}}', { orderNumber: "1" }]
     ]
     for (const [text, reported] of others) {
       expect(verify(text, sign(text)), text).toEqual(Either.right(reported))
@@ -83,7 +85,7 @@ describe("a webhook", () => {
   it("reports the ids of a repeat and of its original payment", () => {
     const repeated = { ...notification, payment_id: 5_745_459_500, parent_payment_id: 5_745_459_419, order_id: null }
     expect(verify(JSON.stringify(repeated), sign(NowPaymentsWebhook.canonical(repeated)))).toEqual(
-      Either.right({ repeated: { paymentId: "5745459500", originalId: "5745459419" } })
+      Either.right({ paid: true, repeated: { paymentId: "5745459500", originalId: "5745459419" } })
     )
     for (const payment_id of ["../payout", 1.5, -1, {}]) {
       const odd = { ...repeated, payment_id }

@@ -50,7 +50,8 @@ export const Notification = Schema.Struct({
   order_id: Schema.String,
   status_code: Schema.String,
   gross_amount: Schema.String,
-  signature_key: Schema.String
+  signature_key: Schema.String,
+  transaction_status: Schema.optional(Schema.Unknown)
 })
 
 /** Parses a timestamp. Midtrans sends Jakarta time without an offset. */

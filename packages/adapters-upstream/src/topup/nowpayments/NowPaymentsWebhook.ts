@@ -17,6 +17,7 @@ import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { isDigest } from "../wire/WebhookDigest.ts"
+import { ARRIVED } from "./NowPaymentsObservation.ts"
 import { Notification, SIGNATURE_HEADER } from "./NowPaymentsWire.ts"
 
 /** Returns the text that the signature of a body covers. */
@@ -48,14 +49,15 @@ export const make = (provider: string, ipnSecret: Redacted.Redacted<string>): Pa
 })
 
 /**
- * Returns the order number and the repeated payment that a notification reports. Notifications of payouts and other
- * events contain neither.
+ * Returns the order number and the repeated payment that a notification reports, and whether money has arrived.
+ * Notifications of payouts and other events contain nothing of this.
  */
 const notificationIn = (body: unknown): PaymentNotification =>
   Either.match(Schema.decodeUnknownEither(Notification)(body), {
     onLeft: () => ({}),
-    onRight: ({ order_id, parent_payment_id, payment_id }) => ({
+    onRight: ({ order_id, parent_payment_id, payment_id, payment_status }) => ({
       orderNumber: order_id ?? undefined,
+      paid: ARRIVED.has(payment_status) ? true : undefined,
       ...(parent_payment_id && payment_id
         ? { repeated: { paymentId: `${payment_id}`, originalId: `${parent_payment_id}` } }
         : {})
