@@ -1,8 +1,9 @@
 import { createHmac } from "node:crypto"
 import * as NowPaymentsWebhook from "@tollgate/adapters-upstream/topup/nowpayments/NowPaymentsWebhook"
 import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
-import { Effect, Either, Redacted } from "effect"
+import { Effect, Either, FastCheck, Redacted } from "effect"
 import { describe, expect, it } from "vitest"
+import { property } from "../../../support/property.ts"
 import { ORDER_NUMBER } from "../Payments.ts"
 import { aStatus } from "./NowPaymentsWires.ts"
 
@@ -31,6 +32,17 @@ describe("a webhook", () => {
   it("is accepted with the older signature algorithm", () => {
     expect(NowPaymentsWebhook.olderCanonical(JSON.parse(SMALL))).toBe(SMALL_OLDER_FORM)
     expect(verify(SMALL, sign(SMALL_OLDER_FORM))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
+  })
+
+  const bodies = FastCheck.object({
+    key: FastCheck.constantFrom("a", "b", "10", "9", "toString"),
+    values: [FastCheck.double({ noNaN: true, noDefaultInfinity: true }), FastCheck.string(), FastCheck.constant(null)],
+    maxDepth: 4
+  })
+
+  property("has the text of the older signature algorithm for every body", [bodies], (sent) => {
+    const body = JSON.parse(JSON.stringify(sent))
+    return NowPaymentsWebhook.olderCanonical(body) === JSON.stringify(body, Object.keys(body).sort())
   })
 
   it("is accepted with or without white space between its members", () => {
@@ -104,6 +116,18 @@ describe("a webhook", () => {
       const nested = `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`
       expect(verify(nested, "0".repeat(128)), `${depth} objects`).toEqual(refused)
     }
+  })
+
+  it("is refused with a wrong signature in little time if it has thousands of members and objects", () => {
+    const objects = Array.from({ length: 10_000 }, () => "{}").join(",")
+    const members = Array.from({ length: 4_000 }, (_, i) => `"m${i.toString(36)}":0`).join(",")
+    const text = `{"a":[${objects}],${members}}`
+    // The route refuses a longer body.
+    expect(text.length).toBeLessThan(64 * 1_024)
+    const before = process.cpuUsage()
+    expect(verify(text, "0".repeat(128))).toEqual(refused)
+    const { user, system } = process.cpuUsage(before)
+    expect((user + system) / 1_000).toBeLessThan(1_000)
   })
 
   it("cannot set inherited members of an object", () => {
