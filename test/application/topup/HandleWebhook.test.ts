@@ -2,13 +2,14 @@ import { describe, expect, it } from "@effect/vitest"
 import { handleWebhook } from "@tollgate/application/topup/HandleWebhook"
 import { BadSignature, type PaymentWebhook, ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import { TopUpCounters, TopUpCounts } from "@tollgate/application/topup/TopUpCounts"
-import { orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
-import { Effect, Fiber, Option, TestClock } from "effect"
+import { OrderId, orderNumberOf } from "@tollgate/domain/topup/TopUpOrder"
+import { Effect, Fiber, Layer, Logger, Option, TestClock } from "effect"
 import { anOrder, instant, MINUTE } from "../../support/resellers.ts"
 import { anObservation, aWebhook, TopUpFixture } from "./TopUpFixture.ts"
 
 const body = new Uint8Array()
 const named = orderNumberOf(anOrder().id)
+const MISSING = orderNumberOf(OrderId.make("01930000-0000-7000-8000-0000000000ff"))
 
 /** Stores an order that its provider reports as paid. The provider's webhook names the order `number`. */
 const notified = (number: string = named, order = anOrder()) => {
@@ -89,7 +90,7 @@ describe("a webhook", () => {
   })
 
   it.effect.each([
-    ["an order that does not exist", orderNumberOf("01930000-0000-7000-8000-0000000000ff" as never), anOrder()],
+    ["an order that does not exist", MISSING, anOrder()],
     ["a text that is not an order number", "RTO-'; drop table", anOrder()],
     ["a test order number of a provider", "payment_notif_test_G123_abc", anOrder()],
     ["an order of another provider", named, anOrder({ provider: "midtrans" })]
@@ -99,6 +100,29 @@ describe("a webhook", () => {
       expect(yield* handleWebhook("bsc", {}, body)).toEqual({ success: true })
       expect(fixture.log).toEqual([])
     }).pipe(Effect.provide(fixture.layer))
+  })
+
+  it.effect.each([
+    ["alerts an operator if it reports money for an order number without an order", MISSING, true, 1],
+    ["alerts no operator if it reports no money for an order number without an order", MISSING, undefined, 0],
+    ["alerts no operator if it reports money for an order of another shop", "INV1", true, 0]
+  ] as const)("%s", ([, orderNumber, paid, alerts]) => {
+    const fixture = notified()
+    fixture.providers = [fixture.provider({ webhook: aWebhook({ orderNumber, paid }) })]
+    const counters = new TopUpCounters()
+    const entries: Array<string> = []
+    const logger = Logger.make(({ logLevel, message }) => void entries.push(`${logLevel.label} ${message}`))
+    return Effect.gen(function* () {
+      expect(yield* handleWebhook("bsc", {}, body)).toEqual({ success: true })
+      expect(counters.all.find(({ method }) => method === "crypto_bep20")?.alerts).toBe(alerts)
+      expect(entries.filter((entry) => entry.startsWith("WARN an operator must inspect a payment"))).toHaveLength(
+        alerts
+      )
+      expect(fixture.log).toEqual([])
+    }).pipe(
+      Effect.provide(Layer.provideMerge(Logger.add(logger), fixture.layer)),
+      Effect.provideService(TopUpCounts, counters)
+    )
   })
 
   it.effect("refreshes the order of the original payment if it reports a repeated payment", () => {

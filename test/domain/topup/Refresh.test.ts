@@ -147,6 +147,25 @@ describe("a payment observation", () => {
       (decideRefresh(order, seen, now).alert !== undefined) === ["Suspicious", "Refunded"].includes(seen._tag)
   )
 
+  const odd = (reason: string): PaymentObservation => ({ _tag: "Suspicious", reason, received: undefined })
+
+  it("raises an alert once a day for each reason, until a week after the expiry", () => {
+    let order = anOrder()
+    const days: Array<number> = []
+    for (let hour = 0; hour < 30 * 24; hour++) {
+      const { alert, order: next } = decideRefresh(order, odd("odd"), instant(hour * 60 * MINUTE))
+      if (alert !== undefined) days.push(Math.floor(hour / 24))
+      order = next
+    }
+    expect(days).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
+    expect(order).toMatchObject({ status: "pending", evidence: { remarks: ["odd"] } })
+  })
+
+  property("raises an alert for a new reason at any time", [order, someTime, someTime], (order, first, later) => {
+    const alerted = decideRefresh(order, odd("odd"), first)
+    return alerted.alert === "odd" && decideRefresh(alerted.order, odd("odder"), later).alert === "odder"
+  })
+
   property(
     "of one refunded payment alerts while another payment can still be made",
     [order, someTime],

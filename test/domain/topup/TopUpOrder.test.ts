@@ -5,6 +5,7 @@ import {
   decideNewOrder,
   excessUsdMicroOf,
   OrderId,
+  orderIdNamed,
   orderIdOf,
   orderNumberOf,
   paymentStatusOf,
@@ -28,6 +29,18 @@ describe("an order number", () => {
       expect(Option.isNone(orderIdOf(text))).toBe(true)
     }
   )
+})
+
+describe("the name of an order", () => {
+  property("is its id or its number, in upper or lower case", [FastCheck.uuid()], (id) =>
+    [id, `RTO-${id}`, `rto-${id}`, ` ${id.toUpperCase()} `, `Rto-${id.toUpperCase()}`].every(
+      (name) => Option.getOrUndefined(orderIdNamed(name)) === id
+    )
+  )
+
+  it.each(["", "RTO-", "RTO-1", "RTO-RTO-01930000-0000-7000-8000-0000000000aa"])("cannot be %j", (text) => {
+    expect(Option.isNone(orderIdNamed(text))).toBe(true)
+  })
 })
 
 describe("a top-up order", () => {

@@ -1,6 +1,8 @@
+import { KeyLimitsChange } from "@tollgate/domain/customer/KeyLimits"
 import { Signup } from "@tollgate/domain/reseller/Signup"
 import { TopUpRequest } from "@tollgate/domain/topup/TopUpRequest"
 import { read } from "@tollgate/domain/validation/Validation"
+import { EndpointRequest } from "@tollgate/domain/webhook/WebhookEndpoint"
 import { Either, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 
@@ -37,6 +39,13 @@ describe("the issues of a request body", () => {
       "limits.rate: a number",
       "label: null or undefined"
     ])
+  })
+
+  it.each([
+    [EndpointRequest, { url: "https://a.example" }, "events", "one or more event types, each only once"],
+    [KeyLimitsChange, {}, "models", "1 to 100 public names of models"]
+  ] as const)("are one for a list that is too long", (schema: Schema.Schema.AnyNoContext, body, list, form) => {
+    expect(issuesOf(schema, { ...body, [list]: Array.from({ length: 30_000 }, () => 0) })).toEqual([`${list}: ${form}`])
   })
 
   it("are at most twenty", () => {

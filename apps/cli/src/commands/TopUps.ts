@@ -10,7 +10,7 @@ import * as OrderPayments from "@tollgate/application/topup/OrderPayments"
 import type { PaymentProviders } from "@tollgate/application/topup/PaymentProviders"
 import { refreshOpen } from "@tollgate/application/topup/RefreshDueOrders"
 import { TopUpOrders } from "@tollgate/application/topup/TopUpOrders"
-import { OrderId, TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
+import { OrderId, orderIdNamed, TopUpStatus } from "@tollgate/domain/topup/TopUpOrder"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -22,15 +22,12 @@ import { argument, limit, oneOf, resellerOption } from "./SharedOptions.ts"
 import { recoveryOver } from "./TopUpRecovery.ts"
 import { topUpDocument, topUpFacts, topUpsTable } from "./TopUpView.ts"
 
-const idIn = (name: string): string => name.trim().toLowerCase().replace(/^rto-/, "")
-const isOrderId = Schema.is(OrderId)
-
 /** The id of an order, or the order number that payers and payment providers see, which is `RTO-` and the id. */
 const OrderName = Schema.String.pipe(
-  Schema.filter((name) => isOrderId(idIn(name)) || "an order's id, or its number RTO-..."),
+  Schema.filter((name) => Option.isSome(orderIdNamed(name)) || "an order's id, or its number RTO-..."),
   Schema.transform(Schema.typeSchema(OrderId), {
     strict: true,
-    decode: (name) => OrderId.make(idIn(name)),
+    decode: (name) => Option.getOrThrow(orderIdNamed(name)),
     encode: (id) => id
   })
 )

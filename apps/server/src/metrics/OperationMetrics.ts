@@ -61,7 +61,7 @@ export const registerTopUps = (registry: Registry, { all, webhooks }: TopUpCount
   counters(
     registry,
     "tollgate_topup_alerts_total",
-    "Number of payment observations after which an operator must inspect the order, by payment method.",
+    "Number of observations and webhooks because of which an operator must inspect a payment, by payment method.",
     ["method"],
     () => all.map(({ alerts, method }) => ({ labels: { method }, value: alerts }))
   )

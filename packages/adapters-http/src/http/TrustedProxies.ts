@@ -8,8 +8,11 @@
  */
 import type { IncomingMessage } from "node:http"
 import { BlockList, isIP, SocketAddress } from "node:net"
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import type { ClientAddress } from "@tollgate/domain/reseller/AttemptLimit"
 import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 
@@ -55,6 +58,12 @@ export const clientAddressOf = ({ socket, headers }: IncomingMessage, proxies: S
   }
   return (address === undefined ? "nowhere" : networkOf(address)) as ClientAddress
 }
+
+/** Returns the address of the client that sent the current request. */
+export const clientAddress = Effect.gen(function* () {
+  const request = NodeHttpServerRequest.toIncomingMessage(yield* HttpServerRequest.HttpServerRequest)
+  return clientAddressOf(request, yield* TrustedProxies)
+})
 
 const familyOf = (address: string) => (isIP(address) === 4 ? "ipv4" : "ipv6")
 

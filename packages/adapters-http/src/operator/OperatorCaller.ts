@@ -21,14 +21,9 @@ import * as Effect from "effect/Effect"
 import { bearerToken } from "../auth/ResellerCaller.ts"
 import { refusalResponse } from "../http/Refusal.ts"
 import { requestIdOf } from "../http/RequestIds.ts"
-import { clientAddressOf, TrustedProxies } from "../http/TrustedProxies.ts"
+import { clientAddress, TrustedProxies } from "../http/TrustedProxies.ts"
 import { type ParametersOf, singleValues } from "../openapi/Fields.ts"
 import { type OperatorFailure, operatorErrorBody } from "../wire/OperatorErrors.ts"
-
-export const clientAddress = Effect.gen(function* () {
-  const request = NodeHttpServerRequest.toIncomingMessage(yield* HttpServerRequest.HttpServerRequest)
-  return clientAddressOf(request, yield* TrustedProxies)
-})
 
 /** Returns the result of `body` as JSON, or an error in the format of the operator API. */
 export const operatorResponse = <A, E extends OperatorFailure, R>(

@@ -20,6 +20,7 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { withOnly } from "../http/RouteServices.ts"
 import { SmallBodies } from "../http/SmallBodies.ts"
+import { clientAddress } from "../http/TrustedProxies.ts"
 import {
   instant,
   instantOrNull,
@@ -33,7 +34,7 @@ import {
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { bodyErrors, documented, OperatorError } from "../openapi/OperatorDocs.ts"
 import { jsonBody } from "../reseller/JsonBody.ts"
-import { clientAddress, forOperator, operatorResponse, operatorServices } from "./OperatorCaller.ts"
+import { forOperator, operatorResponse, operatorServices } from "./OperatorCaller.ts"
 import { optionalReason } from "./RequestFields.ts"
 
 const example = {

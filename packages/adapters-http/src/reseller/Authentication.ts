@@ -4,9 +4,7 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
-import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as OpenApi from "@effect/platform/OpenApi"
-import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Blacklist } from "@tollgate/application/reseller/Blacklist"
 import { PasswordHasher } from "@tollgate/application/reseller/PasswordHasher"
 import * as Access from "@tollgate/application/reseller/ResellerAccess"
@@ -19,7 +17,7 @@ import { forReseller, resellerServices } from "../auth/ResellerCaller.ts"
 import { resellerResponse } from "../http/ApiResponse.ts"
 import { withOnly } from "../http/RouteServices.ts"
 import { SmallBodies } from "../http/SmallBodies.ts"
-import { clientAddressOf, TrustedProxies } from "../http/TrustedProxies.ts"
+import { clientAddress, TrustedProxies } from "../http/TrustedProxies.ts"
 import { type MembersOf, text, unknownMembers } from "../openapi/Fields.ts"
 import { gateway } from "../openapi/GatewayDocument.ts"
 import { bodyErrors, documented, ResellerError } from "../openapi/ResellerDocs.ts"
@@ -158,11 +156,6 @@ export class AuthenticationApi extends HttpApiGroup.make("resellerAuth")
         "Sign up as a reseller. After an operator has approved the account, log in to get the token that the other reseller routes need."
     })
   ) {}
-
-const clientAddress = Effect.gen(function* () {
-  const request = NodeHttpServerRequest.toIncomingMessage(yield* HttpServerRequest.HttpServerRequest)
-  return clientAddressOf(request, yield* TrustedProxies)
-})
 
 const signedUp = resellerResponse(
   Effect.gen(function* () {

@@ -2,26 +2,21 @@
  * Shows and refreshes top-up orders for operators. An order is named by its id, or by the order number that payers and
  * payment providers see, in upper or lower case.
  */
-import { OrderId, TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
+import { orderIdNamed, TopUpNotFound } from "@tollgate/domain/topup/TopUpOrder"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import * as SingleFlight from "../operations/SingleFlight.ts"
 import { OrderPayments } from "../topup/OrderPayments.ts"
 import type { PaymentProviders } from "../topup/PaymentProviders.ts"
 import { type OpenRefreshCounts, refreshOpen } from "../topup/RefreshDueOrders.ts"
 import { TopUpOrders } from "../topup/TopUpOrders.ts"
 
-const readId = Schema.decodeOption(OrderId)
-
-const idIn = (name: string): Option.Option<OrderId> => readId(name.trim().toLowerCase().replace(/^rto-/, ""))
-
 /** Returns an order as it is stored. Sends no request to the payment provider. */
 export const showTopUpForOperator = (name: string) =>
   Effect.gen(function* () {
-    const id = idIn(name)
+    const id = orderIdNamed(name)
     const stored = Option.isSome(id) ? yield* (yield* TopUpOrders).find(id.value) : Option.none()
     return Option.isSome(stored) ? stored.value : yield* new TopUpNotFound()
   })

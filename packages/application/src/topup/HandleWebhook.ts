@@ -5,6 +5,9 @@
  * A webhook with a valid signature is acknowledged even if the named order does not exist. The provider then does not
  * repeat the webhook, and the response does not reveal which orders exist.
  *
+ * A webhook can report money for an order number without an order: the draft was abandoned because the response of the
+ * provider was lost, or a restore of the database has lost the order. An operator must inspect such a payment.
+ *
  * A webhook is not acknowledged if the payment could not be read and the background task does not refresh the order any
  * more. Without a repeat of the webhook, a refund or a very late payment would stay unknown until a reseller or an
  * operator refreshes the order.
@@ -47,7 +50,7 @@ export const handleWebhook = (providerName: string, headers: Headers, body: Uint
       Effect.sync(() => {
         if (named.length > 0) counts.webhook(providerName, outcome)
       })
-    return yield* acknowledged(named, headers, body).pipe(
+    return yield* verifyAndRefresh(named, headers, body).pipe(
       Effect.tap(({ outcome }) => count(outcome)),
       Effect.tapErrorCause((cause) => count(isRefusal(cause) ? "refused" : "failed")),
       Effect.map(({ acknowledgement }) => acknowledgement)
@@ -57,19 +60,33 @@ export const handleWebhook = (providerName: string, headers: Headers, body: Uint
 const isRefusal = (cause: Cause.Cause<NotFound | BadSignature | PaymentProviderUnavailable>): boolean =>
   Option.exists(Cause.failureOption(cause), ({ _tag }) => _tag !== "PaymentProviderUnavailable")
 
-const acknowledged = (named: ReadonlyArray<PaymentProvider>, headers: Headers, body: Uint8Array) =>
+/** Verifies a webhook and refreshes the order that it names. */
+const verifyAndRefresh = (named: ReadonlyArray<PaymentProvider>, headers: Headers, body: Uint8Array) =>
   Effect.gen(function* () {
-    const { notification, label, acknowledgement } = yield* genuine(named, headers, body)
+    const { notification, provider, acknowledgement } = yield* verify(named, headers, body)
 
-    const stored = yield* orderOf(notification, label)
-    if (Option.isSome(stored)) {
-      yield* refreshOrRefuse(stored.value)
-    } else {
-      const orderNumber = notification.orderNumber?.slice(0, MAX_LOGGED_LENGTH)
-      const provider = named[0]?.name
-      yield* Effect.logInfo("a webhook named no order of this provider", { provider, order_number: orderNumber })
-    }
+    const stored = yield* orderOf(notification, provider.label)
+    yield* Option.match(stored, {
+      onNone: () => noteMissingOrder(notification, provider),
+      onSome: refreshOrRefuse
+    })
     return { acknowledgement, outcome: Option.isSome(stored) ? ("accepted" as const) : ("no_order" as const) }
+  })
+
+/** Logs a webhook without an order, and alerts an operator if it reports money for an order number. */
+const noteMissingOrder = ({ orderNumber, paid }: PaymentNotification, { label, method }: PaymentProvider) =>
+  Effect.gen(function* () {
+    const logged = { provider: label, order_number: orderNumber?.slice(0, MAX_LOGGED_LENGTH) }
+    // Other shops can use the same account at the provider. Their payments have no order number of this form.
+    if (paid !== true || Option.isNone(orderIdOf(orderNumber ?? ""))) {
+      return yield* Effect.logInfo("a webhook named no order of this provider", logged)
+    }
+    const counts = yield* TopUpCounts
+    counts.alert(method)
+    yield* Effect.logWarning(
+      "an operator must inspect a payment; a webhook reports money, but there is no order",
+      logged
+    )
   })
 
 /**
@@ -103,14 +120,15 @@ const orderOf = ({ orderNumber, repeated }: PaymentNotification, label: string) 
  * package can configure two providers with the same name but different labels, for example `midtrans`, and
  * `midtrans-sandbox` for older orders.
  */
-const genuine = (providers: ReadonlyArray<PaymentProvider>, headers: Headers, body: Uint8Array) =>
+const verify = (providers: ReadonlyArray<PaymentProvider>, headers: Headers, body: Uint8Array) =>
   Effect.gen(function* () {
     let refusal: NotFound | BadSignature = new NotFound({ what: "webhook" })
-    for (const { label, webhook } of providers) {
+    for (const provider of providers) {
+      const { webhook } = provider
       if (webhook === undefined) continue
       const verified = yield* Effect.either(webhook.verify(headers, body))
       if (verified._tag === "Right") {
-        return { notification: verified.right, label, acknowledgement: webhook.acknowledgement }
+        return { notification: verified.right, provider, acknowledgement: webhook.acknowledgement }
       }
       refusal = verified.left
     }

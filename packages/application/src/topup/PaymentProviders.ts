@@ -87,6 +87,10 @@ export interface PaymentNotification {
   /** The order number in the webhook. It is possible that no order has this number. */
   readonly orderNumber?: string | undefined
   readonly repeated?: RepeatedPayment | undefined
+  /**
+   * True if the webhook reports that money has arrived. It only serves to alert an operator if no order gets the money.
+   */
+  readonly paid?: true | undefined
 }
 
 export interface PaymentWebhook {

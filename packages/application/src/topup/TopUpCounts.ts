@@ -17,7 +17,7 @@ export type TopUpOutcome = (typeof topUpOutcomes)[number]
 export interface MethodCounts {
   readonly method: PaymentMethod
   readonly outcomes: Record<TopUpOutcome, number>
-  /** The number of observations that an operator must inspect. */
+  /** The number of observations and webhooks because of which an operator must inspect a payment. */
   alerts: number
   creditedUsdMicro: bigint
 }

@@ -11,6 +11,7 @@ import type { CountedLimits } from "../ledger/KeyCounts.ts"
 import { toUsdPico, UsdMicro } from "../money/UsdMicro.ts"
 import type { UsdPico } from "../money/UsdPico.ts"
 import { isPublicName } from "../validation/Text.ts"
+import { listWithin } from "../validation/Validation.ts"
 
 /** An undefined member means that there is no such limit. */
 export interface KeyLimits {
@@ -73,11 +74,7 @@ const isInstant = (text: string): boolean => {
 const Instant = Schema.String.pipe(Schema.filter((text) => isInstant(text) || "a time such as 2027-01-31T17:00:00Z"))
 
 const ModelName = Schema.String.pipe(Schema.filter((text) => isPublicName(text) || "the public name of a model"))
-const ModelNames = Schema.Array(ModelName).pipe(
-  Schema.filter(
-    (names) => (names.length >= 1 && names.length <= MAX_MODELS) || `1 to ${MAX_MODELS} public names of models`
-  )
-)
+const ModelNames = listWithin(ModelName, 1, MAX_MODELS, `1 to ${MAX_MODELS} public names of models`)
 
 const limit = <A, I>(schema: Schema.Schema<A, I>) => Schema.optional(Schema.NullOr(schema))
 

@@ -14,7 +14,9 @@
  *   Pending      any, if `alert` is set             as without `alert`, but with an alert
  *   every other combination                         unchanged
  *
- * Every observation also updates the order's received amount and evidence.
+ * Every observation also updates the order's received amount and evidence. The reason of an alert becomes a remark of
+ * the order. An alert with the same reason is raised again at most once a day, and not later than one week after the
+ * expiry, because an order with a suspicious payment can stay pending forever and can be refreshed every second.
  *
  * If the request to the provider fails, there is no observation and the order is unchanged. An order is first marked as
  * `crediting` and then credited. After a crash between these two steps, the next refresh credits the order without a
@@ -33,8 +35,8 @@ export const GRACE_MILLIS = 60_000
 export interface Refreshed {
   readonly order: TopUpOrder
   /**
-   * The reason why an operator must inspect the order, for the log and the remarks of the order; undefined if there is
-   * none.
+   * The reason why an operator must inspect the order, for the log; undefined if there is none, or if the alert was
+   * already raised and is not due again.
    */
   readonly alert: string | undefined
 }
@@ -46,8 +48,20 @@ export const decideRefresh = (order: TopUpOrder, seen: PaymentObservation, now: 
   const alert = alertOf(seen)
   if (alert === undefined) return { order: { ...next, ...move }, alert }
   const remarked = allOf(evidence, { transactions: [], remarks: [alert] })
-  return { order: { ...next, evidence: remarked, ...move }, alert }
+  return { order: { ...next, evidence: remarked, ...move }, alert: isDue(alert, order, now) ? alert : undefined }
 }
+
+const DAY_MILLIS = 24 * 3_600_000
+const REPEATED_FOR_MILLIS = 7 * DAY_MILLIS
+
+/** Returns whether an alert is new for the order or due again. `order` is the order before the observation. */
+const isDue = (alert: string, { evidence, expiresAt, refreshedAt }: TopUpOrder, now: Date): boolean => {
+  if (refreshedAt === undefined || !evidence.remarks.includes(alert)) return true
+  return dayOf(refreshedAt) !== dayOf(now) && now.getTime() - expiresAt.getTime() <= REPEATED_FOR_MILLIS
+}
+
+/** Returns the number of a UTC day. */
+const dayOf = (time: Date): number => Math.floor(time.getTime() / DAY_MILLIS)
 
 const alertOf = (seen: PaymentObservation): string | undefined => {
   const reason = seen._tag === "Suspicious" || seen._tag === "Refunded" ? seen.reason : undefined

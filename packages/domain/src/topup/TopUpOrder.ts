@@ -130,6 +130,13 @@ const decodeId = Schema.decodeUnknownOption(OrderId)
 export const orderIdOf = (number: string): Option.Option<OrderId> =>
   decodeId(number.startsWith("RTO-") ? number.slice(4).toLowerCase() : undefined)
 
+/**
+ * Returns the order id in the name of an order that an operator entered: an order id or an order number, in upper or
+ * lower case.
+ */
+export const orderIdNamed = (name: string): Option.Option<OrderId> =>
+  decodeId(name.trim().toLowerCase().replace(/^rto-/, ""))
+
 export const nothingReceived: Received = { receivedRaw: undefined, receivedUsdMicro: undefined }
 
 export const noEvidence: PaymentEvidence = { transactions: [], remarks: [] }

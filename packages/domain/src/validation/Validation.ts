@@ -53,6 +53,17 @@ export const read = <A, I>(schema: Schema.Schema<A, I>): ((input: unknown) => Ei
   return (input) => Either.mapLeft(decode(input), validationFailed)
 }
 
+/**
+ * A list of `min` to `max` items. The number of items is checked first: for each invalid item there is an issue, and
+ * thousands of issues would block the event loop for more than a second. `form` describes the list.
+ */
+export const listWithin = <A, I>(item: Schema.Schema<A, I>, min: number, max: number, form: string) =>
+  Schema.compose(
+    Schema.Array(Schema.Unknown).pipe(Schema.filter(({ length }) => (length >= min && length <= max) || form)),
+    Schema.Array(item),
+    { strict: false }
+  )
+
 /** Shortens an error message of the library Effect, such as `Expected string, actual "..."`, to the expected form. */
 const wordsFor = (message: string): string => {
   const actual = message.search(/,? ?actual /)

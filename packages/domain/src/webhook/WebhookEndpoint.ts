@@ -4,6 +4,7 @@
  */
 import * as Schema from "effect/Schema"
 import type { ResellerId } from "../reseller/Reseller.ts"
+import { listWithin } from "../validation/Validation.ts"
 import { WebhookEventType } from "./WebhookEvent.ts"
 
 export const WebhookEndpointId = Schema.UUID.pipe(Schema.brand("WebhookEndpointId"))
@@ -59,11 +60,9 @@ const isStorable = (text: string): boolean =>
 
 const Url = Schema.String.pipe(Schema.filter((text) => (!/\s/.test(text) && isStorable(text)) || "an https URL"))
 
-const Events = Schema.Array(WebhookEventType).pipe(
-  Schema.filter(
-    (events) =>
-      (events.length > 0 && new Set(events).size === events.length) || "one or more event types, each only once"
-  )
+const EVENTS_FORM = "one or more event types, each only once"
+const Events = listWithin(WebhookEventType, 1, WebhookEventType.literals.length, EVENTS_FORM).pipe(
+  Schema.filter((events) => new Set(events).size === events.length || EVENTS_FORM)
 )
 
 const Threshold = Schema.optional(

@@ -30,6 +30,12 @@ describe("the Midtrans status", () => {
     })
   }
 
+  it("of a partial refund is reported with the refunded amount", () => {
+    const refunded = (refund_amount: unknown) => observe({ transaction_status: "partial_refund", refund_amount })
+    expect(refunded("5000.00")).toMatchObject({ reason: "partial_refund of 5000.00" })
+    for (const amount of [undefined, null, {}]) expect(refunded(amount)).toMatchObject({ reason: "partial_refund" })
+  })
+
   it("that is unknown means Pending", () => {
     for (const status of ["", "SETTLEMENT", "paid", "settled"]) {
       expect(isKnown(status)).toBe(false)

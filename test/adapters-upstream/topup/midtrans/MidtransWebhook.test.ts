@@ -27,12 +27,20 @@ describe("the signature", () => {
 
 describe("a webhook", () => {
   it("is accepted with a valid signature", () => {
-    expect(verify(JSON.stringify(signed()))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
+    expect(verify(JSON.stringify(signed()))).toEqual(Either.right({ orderNumber: ORDER_NUMBER, paid: true }))
+  })
+
+  it("reports no payment in another status", () => {
+    for (const transaction_status of ["pending", "expire", "cancel", "refund", undefined, null, {}]) {
+      expect(verify(JSON.stringify(signed({ transaction_status })))).toEqual(
+        Either.right({ orderNumber: ORDER_NUMBER, paid: undefined })
+      )
+    }
   })
 
   it("is verified with the digits of a JSON number as its amount", () => {
     const text = JSON.stringify(signed()).replace('"105000.00"', "105000.00")
-    expect(verify(text)).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
+    expect(verify(text)).toEqual(Either.right({ orderNumber: ORDER_NUMBER, paid: true }))
   })
 
   it("is refused after a change or with another key", () => {
@@ -56,7 +64,7 @@ describe("a webhook", () => {
 
   it("is accepted with an order id that Midtrans uses for tests", () => {
     const order_id = "payment_notif_test_G123_abc"
-    expect(verify(JSON.stringify(signed({ order_id })))).toEqual(Either.right({ orderNumber: order_id }))
+    expect(verify(JSON.stringify(signed({ order_id })))).toEqual(Either.right({ orderNumber: order_id, paid: true }))
     expect(verify(JSON.stringify(signed({ order_id }, "another-key")))).toEqual(refused)
   })
 })

@@ -1,8 +1,9 @@
 import { createHmac } from "node:crypto"
 import * as NowPaymentsWebhook from "@tollgate/adapters-upstream/topup/nowpayments/NowPaymentsWebhook"
 import { BadSignature } from "@tollgate/application/topup/PaymentProviders"
-import { Effect, Either, Redacted } from "effect"
+import { Effect, Either, FastCheck, Redacted } from "effect"
 import { describe, expect, it } from "vitest"
+import { property } from "../../../support/property.ts"
 import { ORDER_NUMBER } from "../Payments.ts"
 import { aStatus } from "./NowPaymentsWires.ts"
 
@@ -33,12 +34,22 @@ describe("a webhook", () => {
     expect(verify(SMALL, sign(SMALL_OLDER_FORM))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
   })
 
+  const bodies = FastCheck.object({
+    key: FastCheck.constantFrom("a", "b", "10", "9", "toString"),
+    values: [FastCheck.double({ noNaN: true, noDefaultInfinity: true }), FastCheck.string(), FastCheck.constant(null)],
+    maxDepth: 4
+  })
+
+  property("has the text of the older signature algorithm for every body", [bodies], (sent) => {
+    const body = JSON.parse(JSON.stringify(sent))
+    return NowPaymentsWebhook.olderCanonical(body) === JSON.stringify(body, Object.keys(body).sort())
+  })
+
   it("is accepted with or without white space between its members", () => {
     const signature = sign(NowPaymentsWebhook.canonical(notification))
-    expect(verify(JSON.stringify(notification), signature)).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
-    expect(verify(JSON.stringify(notification, null, 2), signature)).toEqual(
-      Either.right({ orderNumber: ORDER_NUMBER })
-    )
+    const reported = Either.right({ orderNumber: ORDER_NUMBER, paid: true })
+    expect(verify(JSON.stringify(notification), signature)).toEqual(reported)
+    expect(verify(JSON.stringify(notification, null, 2), signature)).toEqual(reported)
   })
 
   it("is refused after a change or with a wrong signature", () => {
@@ -72,7 +83,10 @@ describe("a webhook", () => {
       ['{"batch_withdrawal_id":"987654321","id":"123456789","status":"FINISHED"}', {}],
       ["{}", {}],
       ["null", {}],
-      ['{"order_id":7}', {}]
+      ['{"order_id":7}', {}],
+      ['{"order_id":"1","payment_status":"partially_paid"}', { orderNumber: "1", paid: true }],
+      ['{"order_id":"1","payment_status":"waiting"}', { orderNumber: "1" }],
+      ['{"order_id":"1","payment_status":{}}', { orderNumber: "1" }]
     ]
     for (const [text, reported] of others) {
       expect(verify(text, sign(text)), text).toEqual(Either.right(reported))
@@ -83,7 +97,7 @@ describe("a webhook", () => {
   it("reports the ids of a repeat and of its original payment", () => {
     const repeated = { ...notification, payment_id: 5_745_459_500, parent_payment_id: 5_745_459_419, order_id: null }
     expect(verify(JSON.stringify(repeated), sign(NowPaymentsWebhook.canonical(repeated)))).toEqual(
-      Either.right({ repeated: { paymentId: "5745459500", originalId: "5745459419" } })
+      Either.right({ paid: true, repeated: { paymentId: "5745459500", originalId: "5745459419" } })
     )
     for (const payment_id of ["../payout", 1.5, -1, {}]) {
       const odd = { ...repeated, payment_id }
@@ -102,6 +116,18 @@ describe("a webhook", () => {
       const nested = `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`
       expect(verify(nested, "0".repeat(128)), `${depth} objects`).toEqual(refused)
     }
+  })
+
+  it("is refused with a wrong signature in little time if it has thousands of members and objects", () => {
+    const objects = Array.from({ length: 10_000 }, () => "{}").join(",")
+    const members = Array.from({ length: 4_000 }, (_, i) => `"m${i.toString(36)}":0`).join(",")
+    const text = `{"a":[${objects}],${members}}`
+    // The route refuses a longer body.
+    expect(text.length).toBeLessThan(64 * 1_024)
+    const before = process.cpuUsage()
+    expect(verify(text, "0".repeat(128))).toEqual(refused)
+    const { user, system } = process.cpuUsage(before)
+    expect((user + system) / 1_000).toBeLessThan(1_000)
   })
 
   it("cannot set inherited members of an object", () => {

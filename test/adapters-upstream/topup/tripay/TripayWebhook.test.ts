@@ -43,14 +43,14 @@ describe("the signature of a payment", () => {
 describe("a webhook", () => {
   it("is accepted with a valid signature", () => {
     const body = bytesOf(aNotification())
-    expect(verify(body, signatureOf(body))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
+    expect(verify(body, signatureOf(body))).toEqual(Either.right({ orderNumber: ORDER_NUMBER, paid: true }))
     expect(webhook.acknowledgement).toEqual({ success: true })
   })
 
   it("is verified with the exact bytes of its body", () => {
     const body = bytesOf(aNotification())
     const spaced = Buffer.from(JSON.stringify(aNotification(), null, 2))
-    expect(verify(spaced, signatureOf(spaced))).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
+    expect(verify(spaced, signatureOf(spaced))).toEqual(Either.right({ orderNumber: ORDER_NUMBER, paid: true }))
     expect(verify(spaced, signatureOf(body))).toEqual(refused)
   })
 
@@ -64,22 +64,26 @@ describe("a webhook", () => {
 
   it("is accepted with a signature in upper case", () => {
     const body = bytesOf(aNotification())
-    expect(verify(body, signatureOf(body).toUpperCase())).toEqual(Either.right({ orderNumber: ORDER_NUMBER }))
+    expect(verify(body, signatureOf(body).toUpperCase())).toEqual(
+      Either.right({ orderNumber: ORDER_NUMBER, paid: true })
+    )
   })
 
   it("is accepted without a known order number if it is signed", () => {
-    const others: ReadonlyArray<readonly [unknown, string | undefined]> = [
-      [aNotification({ merchant_ref: "INV1" }), "INV1"],
-      [aNotification({ merchant_ref: null }), undefined],
-      [null, undefined],
-      [[], undefined]
+    const others: ReadonlyArray<readonly [unknown, object]> = [
+      [aNotification({ merchant_ref: "INV1" }), { orderNumber: "INV1", paid: true }],
+      [aNotification({ status: "EXPIRED" }), { orderNumber: ORDER_NUMBER }],
+      [aNotification({ status: undefined }), { orderNumber: ORDER_NUMBER }],
+      [aNotification({ merchant_ref: null }), {}],
+      [null, {}],
+      [[], {}]
     ]
-    for (const [notification, orderNumber] of others) {
+    for (const [notification, reported] of others) {
       const body = bytesOf(notification)
-      expect(verify(body, signatureOf(body))).toEqual(Either.right({ orderNumber }))
+      expect(verify(body, signatureOf(body))).toEqual(Either.right(reported))
       expect(verify(body, "0".repeat(64))).toEqual(refused)
     }
     const garbage = Buffer.from([0xff, 0x00, 0x7b])
-    expect(verify(garbage, signatureOf(garbage))).toEqual(Either.right({ orderNumber: undefined }))
+    expect(verify(garbage, signatureOf(garbage))).toEqual(Either.right({}))
   })
 })

@@ -20,7 +20,7 @@ export interface BscNodePool {
 const DEFERRAL_MILLIS = 30_000
 /**
  * A node whose query is ended after at least this time counts as failed. The time is longer than the timeout of the
- * search for evidence, and shorter than the timeouts of the queries that decide or open a payment (DepositWatch,
+ * search for evidence, and shorter than the timeouts of the queries that decide or open a payment (DepositReader,
  * BscPayments).
  */
 const SLOW_MILLIS = 3_000

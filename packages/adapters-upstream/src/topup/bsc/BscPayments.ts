@@ -30,7 +30,7 @@ import { type BscSettings, readNodes } from "./BscSettings.ts"
 import { CHAIN_ID, TOKEN_CONTRACTS } from "./BscTokens.ts"
 import { DepositState, ofOpened } from "./Deposit.ts"
 import * as DepositAddresses from "./DepositAddresses.ts"
-import * as DepositWatch from "./DepositWatch.ts"
+import * as DepositReader from "./DepositReader.ts"
 import * as JsonRpc from "./JsonRpc.ts"
 
 export const NAME = "bsc"
@@ -59,7 +59,7 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
       urls.map((url, i) => BscNode.make(JsonRpc.make(`node ${i + 1} of ${urls.length}`, url, agent)))
     )
     const pool = BscNodePool.make(Either.getOrElse(nodes, () => []))
-    const watch = DepositWatch.make(pool, settings)
+    const reader = DepositReader.make(pool, settings)
     const addresses = DepositAddresses.read(settings.xpub, settings)
     const usableNodes = Effect.mapError(nodes, notConfigured)
     const addressAt = (index: number) =>
@@ -169,7 +169,7 @@ export const make = (settings: BscSettings): Effect.Effect<PaymentProvider, neve
         const deposit = ofOpened(opened)
         if (Option.isNone(deposit))
           return yield* unavailable("rejected", "the stored payment belongs to another provider or cannot be read")
-        return yield* watch.refresh(deposit.value)
+        return yield* reader.read(deposit.value)
       })
 
     const depositsAt = (index: number) =>

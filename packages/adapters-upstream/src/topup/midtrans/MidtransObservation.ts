@@ -46,7 +46,8 @@ const KNOWN: ReadonlySet<string> = new Set([
   "partial_chargeback"
 ])
 
-const meaningOf = ({ transaction_status: status, fraud_status, settlement_time }: Transaction): PaymentObservation => {
+const meaningOf = (transaction: Transaction): PaymentObservation => {
+  const { transaction_status: status, fraud_status, settlement_time } = transaction
   const received = undefined
   switch (status) {
     case "settlement":
@@ -62,11 +63,15 @@ const meaningOf = ({ transaction_status: status, fraud_status, settlement_time }
       return { _tag: "Failed", reason: status, received }
     case "refund":
     case "chargeback":
-      return { _tag: "Refunded", reason: status, received }
+      return { _tag: "Refunded", reason: reversalOf(transaction), received }
     case "partial_refund":
     case "partial_chargeback":
-      return { _tag: "Suspicious", reason: status, received }
+      return { _tag: "Suspicious", reason: reversalOf(transaction), received }
     default:
       return { _tag: "Pending", received }
   }
 }
+
+/** Names a refund with its amount, so that the reasons of two partial refunds differ and both raise an alert. */
+const reversalOf = ({ transaction_status: status, refund_amount: amount }: Transaction): string =>
+  typeof amount === "string" ? `${status} of ${amount}` : status

@@ -3,7 +3,11 @@
  * status code, the amount (exactly as written) and the server key of the Midtrans account.
  */
 import { createHash } from "node:crypto"
-import { BadSignature, type PaymentWebhook } from "@tollgate/application/topup/PaymentProviders"
+import {
+  BadSignature,
+  type PaymentNotification,
+  type PaymentWebhook
+} from "@tollgate/application/topup/PaymentProviders"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
@@ -30,7 +34,9 @@ export const make = (provider: string, serverKey: Redacted.Redacted<string>): Pa
         (notification) => isDigest(signatureOf(notification, Redacted.value(serverKey)), notification.signature_key),
         () => "wrong signature" as const
       ),
-      Either.map(({ order_id }) => ({ orderNumber: order_id })),
+      Either.map(({ order_id, transaction_status: status }): PaymentNotification => {
+        return { orderNumber: order_id, paid: status === "settlement" || status === "capture" ? true : undefined }
+      }),
       Effect.mapError(() => new BadSignature({ provider }))
     ),
   acknowledgement: {}

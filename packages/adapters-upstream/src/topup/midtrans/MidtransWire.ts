@@ -25,7 +25,9 @@ export const Transaction = Schema.Struct({
   currency: Schema.optional(Schema.NullOr(Schema.String)),
   transaction_status: Schema.String,
   fraud_status: Schema.optional(Schema.NullOr(Schema.String)),
-  settlement_time: Schema.optional(Schema.NullOr(Schema.String))
+  settlement_time: Schema.optional(Schema.NullOr(Schema.String)),
+  /** The refunded amount. It is only shown to operators, so a transaction with another form of it is accepted. */
+  refund_amount: Schema.optional(Schema.Unknown)
 })
 export type Transaction = typeof Transaction.Type
 
@@ -48,7 +50,8 @@ export const Notification = Schema.Struct({
   order_id: Schema.String,
   status_code: Schema.String,
   gross_amount: Schema.String,
-  signature_key: Schema.String
+  signature_key: Schema.String,
+  transaction_status: Schema.optional(Schema.Unknown)
 })
 
 /** Parses a timestamp. Midtrans sends Jakarta time without an offset. */

@@ -98,7 +98,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
           (coin) => openIn(coin, { orderNumber: intent.orderNumber, currency: coin.code, amount }),
           { concurrency: MAX_COINS }
         )
-        if (opened.length === 0) return yield* gravest(refused)
+        if (opened.length === 0) return yield* failOpening(refused)
         if (refused.length > 0) {
           const details = refused.map(({ detail }) => detail)
           yield* Effect.logWarning("NOWPayments opened no payment in some coins; the order is offered without them", {
@@ -223,10 +223,10 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
   })
 
 /**
- * Selects the failure to report, in this order: a failure that is not a refusal (such as a timeout), a rejected amount,
- * any other refusal.
+ * Fails with one of the failures to open a payment in each coin: a failure that is not a refusal (such as a timeout),
+ * otherwise a rejected amount, otherwise any other refusal.
  */
-const gravest = (failures: ReadonlyArray<Failure>): Effect.Effect<never, Failure> => {
+const failOpening = (failures: ReadonlyArray<Failure>): Effect.Effect<never, Failure> => {
   const passing = failures.find((failure) => failure._tag === "ProviderUnavailable" && failure.kind !== "rejected")
   const failure = passing ?? failures.find(({ _tag }) => _tag === "AmountRejected") ?? failures[0]
   return failure === undefined

@@ -135,7 +135,8 @@ const receivedInAll = (payments: ReadonlyArray<PaymentObservation>): PaymentObse
 export const arrivedIn = (payment: Payment): UsdMicro =>
   UsdMicro(ARRIVED.has(payment.payment_status) ? (receivedIn(payment)?.receivedUsdMicro ?? 0n) : 0n)
 
-const ARRIVED: ReadonlySet<string> = new Set(["partially_paid", "finished"])
+/** The statuses of a payment whose money has reached the deployment's NOWPayments account. */
+export const ARRIVED: ReadonlySet<unknown> = new Set(["partially_paid", "finished"])
 
 export const timeOf = (text: string | null | undefined): Date | undefined => {
   if (!text || !/^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(text)) return undefined

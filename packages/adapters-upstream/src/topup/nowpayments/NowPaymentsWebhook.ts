@@ -17,13 +17,28 @@ import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { isDigest } from "../wire/WebhookDigest.ts"
+import { ARRIVED } from "./NowPaymentsObservation.ts"
 import { Notification, SIGNATURE_HEADER } from "./NowPaymentsWire.ts"
 
 /** Returns the text that the signature of a body covers. */
 export const canonical = (body: unknown): string => JSON.stringify(inOrder(body))
 
-/** Returns the text that the older form of the signature covers. */
-export const olderCanonical = (body: object): string => JSON.stringify(body, Object.keys(body).sort())
+/**
+ * Returns the text that the older form of the signature covers: `JSON.stringify(body, Object.keys(body).sort())`. This
+ * call itself would look up every name in every object. For some bodies of 64 KiB, whose signature is not verified yet,
+ * it would take seconds.
+ */
+export const olderCanonical = (body: object): string => textWith(new Set(Object.keys(body)), body)
+
+const textWith = (names: ReadonlySet<string>, value: unknown): string => {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map((item) => textWith(names, item)).join(",")}]`
+  const members = Object.entries(value)
+    .filter(([name]) => names.has(name))
+    .sort(byName)
+    .map(([name, member]) => `${JSON.stringify(name)}:${textWith(names, member)}`)
+  return `{${members.join(",")}}`
+}
 
 export const signatureOf = (text: string, ipnSecret: string): Buffer =>
   createHmac("sha512", ipnSecret).update(text, "utf8").digest()
@@ -48,23 +63,26 @@ export const make = (provider: string, ipnSecret: Redacted.Redacted<string>): Pa
 })
 
 /**
- * Returns the order number and the repeated payment that a notification reports. Notifications of payouts and other
- * events contain neither.
+ * Returns the order number and the repeated payment that a notification reports, and whether money has arrived.
+ * Notifications of payouts and other events contain nothing of this.
  */
 const notificationIn = (body: unknown): PaymentNotification =>
   Either.match(Schema.decodeUnknownEither(Notification)(body), {
     onLeft: () => ({}),
-    onRight: ({ order_id, parent_payment_id, payment_id }) => ({
+    onRight: ({ order_id, parent_payment_id, payment_id, payment_status }) => ({
       orderNumber: order_id ?? undefined,
+      paid: ARRIVED.has(payment_status) ? true : undefined,
       ...(parent_payment_id && payment_id
         ? { repeated: { paymentId: `${payment_id}`, originalId: `${parent_payment_id}` } }
         : {})
     })
   })
 
+const byName = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : 1)
+
 const inOrder = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(inOrder)
   if (typeof value !== "object" || value === null) return value
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  const members = Object.entries(value).sort(byName)
   return Object.fromEntries(members.map(([name, member]) => [name, inOrder(member)]))
 }

@@ -62,7 +62,8 @@ const OptionalReference = Schema.optional(Schema.NullOr(Reference))
 export const Notification = Schema.Struct({
   payment_id: OptionalReference,
   parent_payment_id: OptionalReference,
-  order_id: OptionalText
+  order_id: OptionalText,
+  payment_status: Schema.optional(Schema.Unknown)
 })
 
 export const SIGNATURE_HEADER = "x-nowpayments-sig"

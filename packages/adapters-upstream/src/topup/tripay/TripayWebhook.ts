@@ -4,7 +4,11 @@
  */
 
 import { createHmac } from "node:crypto"
-import { BadSignature, type PaymentWebhook } from "@tollgate/application/topup/PaymentProviders"
+import {
+  BadSignature,
+  type PaymentNotification,
+  type PaymentWebhook
+} from "@tollgate/application/topup/PaymentProviders"
 import type { Idr } from "@tollgate/domain/money/Idr"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -17,20 +21,22 @@ import { ACKNOWLEDGEMENT, Notification, SIGNATURE_HEADER } from "./TripayWire.ts
 export const make = (provider: string, privateKey: Redacted.Redacted<string>): PaymentWebhook => ({
   verify: (headers, body) =>
     isDigest(webhookSignature(body, privateKey), headers[SIGNATURE_HEADER])
-      ? Effect.succeed({ orderNumber: orderNumberIn(body) })
+      ? Effect.succeed(notificationIn(body))
       : Effect.fail(new BadSignature({ provider })),
   acknowledgement: ACKNOWLEDGEMENT
 })
 
 /**
- * Returns the order number in the body of a webhook; `undefined` if the body contains none. For example, a webhook of
- * Tripay's product "open payment" contains none.
+ * Returns the notification in the body of a webhook. It is empty if the body contains no order number. For example, a
+ * webhook of Tripay's product "open payment" contains none.
  */
-const orderNumberIn = (body: Uint8Array): string | undefined =>
+const notificationIn = (body: Uint8Array): PaymentNotification =>
   ExactJson.parse(Buffer.from(body).toString("utf8")).pipe(
     Either.flatMap(Schema.decodeUnknownEither(Notification)),
-    Either.map(({ merchant_ref }) => merchant_ref),
-    Either.getOrUndefined
+    Either.map(({ merchant_ref, status }): PaymentNotification => {
+      return { orderNumber: merchant_ref, paid: status === "PAID" ? true : undefined }
+    }),
+    Either.getOrElse(() => ({}))
   )
 
 export const paymentSignature = (

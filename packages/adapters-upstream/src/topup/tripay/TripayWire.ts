@@ -46,7 +46,7 @@ export const Channels = Schema.Array(
   })
 )
 
-export const Notification = Schema.Struct({ merchant_ref: Schema.String })
+export const Notification = Schema.Struct({ merchant_ref: Schema.String, status: Schema.optional(Schema.Unknown) })
 
 export const SIGNATURE_HEADER = "x-callback-signature"
 

@@ -1,7 +1,8 @@
 /**
- * Computes the number of tokens that arrived at the address of an order, from token balances at final blocks. If the
- * order is paid, also searches for the transfers. The transfers are evidence and give the time of the payment. The
- * balances, not the transfers, decide whether the order is paid.
+ * Reads the deposit of an order from BSC nodes, once per call: the number of tokens that arrived at the address of the
+ * order, computed from token balances at final blocks. If the order is paid, also searches for the transfers. The
+ * transfers are evidence and give the time of the payment. The balances, not the transfers, decide whether the order is
+ * paid.
  */
 import { floorToUsdMicro, TokenRaw } from "@tollgate/domain/money/TokenRaw"
 import type { PaymentEvidence, PaymentObservation, Received } from "@tollgate/domain/topup/PaymentObservation"
@@ -16,12 +17,12 @@ import type { Deposit } from "./Deposit.ts"
 import { RpcFailed } from "./JsonRpc.ts"
 import { completedIn, scan } from "./TransferScan.ts"
 
-export interface DepositWatch {
+export interface DepositReader {
   /**
    * Reads the number of tokens that arrived since the payment was opened. A later observation can report a smaller
    * amount. The caller stores the maximum.
    */
-  readonly refresh: (deposit: Deposit) => Effect.Effect<PaymentObservation, RpcFailed>
+  readonly read: (deposit: Deposit) => Effect.Effect<PaymentObservation, RpcFailed>
 }
 
 /**
@@ -42,7 +43,7 @@ interface Seen {
 export const make = (
   nodes: BscNodePool,
   { rpcQuorum, logRange }: Pick<BscSettings, "rpcQuorum" | "logRange">
-): DepositWatch => {
+): DepositReader => {
   const decide = (deposit: Deposit): Effect.Effect<Seen, RpcFailed> => {
     const { contract, address, baselineRaw, expectedRaw } = deposit
     const query = (node: BscNode) =>
@@ -127,7 +128,7 @@ export const make = (
     Effect.map(strayEvidence(deposit), (evidence) => ({ _tag: "Pending", received: receivedOf(seen), evidence }))
 
   return {
-    refresh: (deposit) =>
+    read: (deposit) =>
       decide(deposit).pipe(
         Effect.timeoutFail({ duration: DECISION_TIMEOUT, onTimeout: () => timedOut }),
         Effect.flatMap((seen) =>
