@@ -6,10 +6,12 @@ import { afterEach, describe, expect, it } from "vitest"
 import { ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
 import { chunk, completion, usage, usageChunk } from "../../../support/upstream/ChatWire.ts"
 import {
+  bytes,
   cut,
   done,
   event,
   json,
+  reset,
   type Step,
   script,
   signal,
@@ -212,6 +214,10 @@ describe("a request without a durable hold", () => {
     return { ...started, durable }
   }
   const pause = () => new Promise((resolve) => setTimeout(resolve, 80))
+  const frames = (...chunks: ReadonlyArray<object>) =>
+    chunks.map((each) => `data: ${JSON.stringify(each)}\n\n`).join("")
+  const deltas = bytes(frames(chunk({ content: "a" }), chunk({ content: "b" })))
+  const whole = bytes(`${frames(chunk({ content: "a" }), chunk({ content: "b" }), chunk({}, "stop"))}data: [DONE]\n\n`)
 
   it("is sent to its provider if the balance is ample", async () => {
     const { upstream, gateway, durable } = await startBeforeHold([delta("a"), delta("b"), ...stop])
@@ -222,6 +228,37 @@ describe("a request without a durable hold", () => {
     durable.fire()
     await client.untilText("[DONE]")
     expect(contents(client.text)).toEqual(["a", "b"])
+    client.socket.destroy()
+  })
+
+  it.each([
+    ["resets", reset],
+    ["closes", cut]
+  ] as const)("gets the complete stream if the provider %s the connection after [DONE]", async (_, end) => {
+    const { upstream, gateway, durable, journal } = await startBeforeHold([whole, wait(40), end])
+    const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
+    await (await upstream.received()).over
+    await pause()
+    expect(client.text).toBe("")
+    durable.fire()
+    await client.until(({ text }) => /\[DONE\]|error/.test(text), "the end of the stream")
+    expect(contents(client.text)).toEqual(["a", "b"])
+    expect(client.text).toContain("data: [DONE]")
+    await eventually(() => journal.settled.length === 1)
+    expect(journal.settled[0]).toMatchObject({ ending: "complete" })
+    client.socket.destroy()
+  })
+
+  it("gets the deltas and an error if the provider resets the connection before [DONE]", async () => {
+    const { upstream, gateway, durable, journal } = await startBeforeHold([deltas, wait(40), reset])
+    const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
+    await (await upstream.received()).over
+    await pause()
+    durable.fire()
+    await client.untilText('"code":"upstream_error"')
+    expect(contents(client.text)).toEqual(["a", "b"])
+    await eventually(() => journal.settled.length === 1)
+    expect(journal.settled[0]).toMatchObject({ ending: "upstream_cut", charge: { charged: { output: 2n } } })
     client.socket.destroy()
   })
 

@@ -54,6 +54,8 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   #waitingEvents: Array<SseEvent> = []
   /** True if no more data of the provider will arrive after the translation that is held back. */
   #endWaits = false
+  /** The reason why the connection broke while a translation was held back; undefined if it did not break. */
+  #brokenReason: string | undefined
   #heldBackAtMillis = 0
   /** The number of bytes that have arrived since the last frame for the client. */
   #unwrittenBytes = 0
@@ -108,6 +110,10 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   }
 
   #streamEnded(): void {
+    if (this.#brokenReason !== undefined) {
+      if (this.phase !== "over") this.cutShort(this.#brokenReason)
+      return
+    }
     if (this.#completedAtMillis === undefined && this.phase !== "over") this.#pass("", this.#translator.close())
     if (this.#completedAtMillis !== undefined) this.finish("served")
     else if (this.phase !== "over") this.broken("the stream ended early", !this.#touched)
@@ -132,8 +138,13 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   }
 
   protected override cutShort(reason: string): void {
-    if (this.#completedAtMillis === undefined) super.cutShort(reason)
-    else this.finish("served")
+    if (this.#completedAtMillis !== undefined) this.finish("served")
+    else if (this.#heldBack === undefined) super.cutShort(reason)
+    else {
+      // The events that wait have arrived, and one of them may complete the stream.
+      this.#endWaits = true
+      this.#brokenReason = reason
+    }
   }
 
   protected override checkTimeouts(nowMillis: number): void {
