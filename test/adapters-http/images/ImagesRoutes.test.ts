@@ -399,6 +399,19 @@ describe("an undelivered response", () => {
     expect(images.finished).toMatchObject([{ state: "failed", dispatched: true }])
   })
 
+  it.each([
+    { data: [{ url: "https://provider.example/a.png" }] },
+    { data: [] },
+    { data: [{ b64_json: "????" }] },
+    { error: { message: "secret failure" } }
+  ])("is recorded with the reported usage, and not charged: %j", async (body) => {
+    const pending = generate()
+    await respond(200, { ...body, usage: result.usage })
+    expect(await refusal(pending)).toBe("502 upstream_error")
+    const charge = { charged: { input: 0n, output: 0n }, consumed: { input: 9n, output: 272n }, source: "none" }
+    expect(images.finished).toMatchObject([{ state: "failed", charge }])
+  })
+
   it("is reported as 502 if its content type is not JSON", async () => {
     for (const type of ["text/html", "text/event-stream", "image/png"]) {
       const pending = generate()
