@@ -10,6 +10,7 @@ import { ContentPolicyViolation } from "@tollgate/domain/images/ImageErrors"
 import type { ImageRequest } from "@tollgate/domain/images/ImageRequest"
 import { Overloaded, UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
+import { asArray, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
 import { type ReportedUsage, unreported } from "@tollgate/domain/inference/ReportedUsage"
 import { usageOf } from "@tollgate/domain/inference/ResponsesDelivered"
 import type * as Context from "effect/Context"
@@ -122,7 +123,7 @@ const judgeResponse = (
       return Effect.succeed(
         failed(new UpstreamFailed({ cause: "the response is not a JSON object, or is too large" }), false)
       )
-    const policy = policyViolation(200, providerErrorOf(parsed.members), names)
+    const policy = policyViolation(200, providerErrorOf(parsed.members), names) ?? moderation(parsed.members)
     if (policy !== undefined) return Effect.succeed(served({ _tag: "Declined", error: policy }))
     const usage = usageOf(parsed.members.usage)
     const refusal = refusalIn(parsed.members)
@@ -173,4 +174,10 @@ const policyViolation = (
 ): ContentPolicyViolation | undefined =>
   POLICY_STATUSES.has(status) && error.codes.some((code) => POLICY_CODE.test(code))
     ? new ContentPolicyViolation({ message: redactedText(error.message, names) ?? POLICY_MESSAGE })
+    : undefined
+
+/** Returns the violation if the provider reports that the generated image did not pass its moderation. */
+const moderation = ({ data }: JsonObject): ContentPolicyViolation | undefined =>
+  asObject(asArray(data)[0])?.respect_moderation === false
+    ? new ContentPolicyViolation({ message: POLICY_MESSAGE })
     : undefined
