@@ -19,6 +19,7 @@ import {
   until,
   wait
 } from "../../../support/upstream/Script.ts"
+import { FakeUpstreams } from "./FakeUpstreams.ts"
 import { contents, hello, helloStream, post, RawClient } from "./RawClient.ts"
 import { catalogOf, closeGateways, eventually, noResources, planOf, startGateway } from "./TestGateway.ts"
 
@@ -231,11 +232,12 @@ describe("a request without a durable hold", () => {
     client.socket.destroy()
   })
 
-  it.each([
-    ["resets", reset],
-    ["closes", cut]
-  ] as const)("gets the complete stream if the provider %s the connection after [DONE]", async (_, end) => {
-    const { upstream, gateway, durable, journal } = await startBeforeHold([whole, wait(40), end])
+  it.each<[string, string, ReadonlyArray<Step>]>([
+    ["one chunk", "resets", [whole, wait(40), reset]],
+    ["one chunk", "closes", [whole, wait(40), cut]],
+    ["several chunks", "resets", [deltas, wait(20), event(chunk({}, "stop")), wait(20), done, wait(40), reset]]
+  ])("gets the complete stream if the provider sends it in %s and %s the connection", async (_, __, steps) => {
+    const { upstream, gateway, durable, journal } = await startBeforeHold(steps)
     const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
     await (await upstream.received()).over
     await pause()
@@ -247,6 +249,25 @@ describe("a request without a durable hold", () => {
     await eventually(() => journal.settled.length === 1)
     expect(journal.settled[0]).toMatchObject({ ending: "complete" })
     client.socket.destroy()
+  })
+
+  it("is not read further when too many events wait", async () => {
+    const durable = signal()
+    const upstreams = new FakeUpstreams()
+    const { journal, url } = await startGateway({ catalog: catalogOf({}), upstreams: upstreams.layer })
+    journal.isAmple = true
+    journal.beforeAdmission = Effect.promise(() => durable.fired)
+    const pending = post(url, helloStream)
+    const upstream = (await upstreams.next()).stream()
+    let events = 1
+    while (upstream.event(chunk({ content: WORD.repeat(100) })) && events < 1_000) events += 1
+    expect(events).toBeGreaterThan(20)
+    expect(events).toBeLessThan(40)
+    durable.fire()
+    const { body } = await pending
+    upstream.event(chunk({}, "stop"))
+    upstream.data("data: [DONE]\n\n")
+    expect(contents(await new Response(body).text())).toHaveLength(events)
   })
 
   it("gets the deltas and an error if the provider resets the connection before [DONE]", async () => {
