@@ -26,6 +26,8 @@ const usageOf = async (usage: unknown) => {
   return result._tag === "Completed" ? result.usage : result._tag
 }
 
+const unicodeEscape = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
+
 const bare = { created: 1_763_620_000, data: [{ b64_json: IMAGE }] }
 
 describe("the response to a client", () => {
@@ -80,11 +82,17 @@ describe("the response to a client", () => {
     }
   })
 
-  it("contains the provider's image if its slashes are escaped", async () => {
-    const image = Buffer.from([0xff, 0xff, 0xff, 0xfb, 0xff, 0xff]).toString("base64")
-    expect(image).toContain("/")
-    const response = `{"data":[{"b64_json":"${image.replaceAll("/", "\\/")}"}]}`
-    expect((await bodyFor(response)).data[0].b64_json).toBe(image)
+  it.each([
+    ["slashes", (image: string) => image.replaceAll("/", "\\/")],
+    ["plus signs", (image: string) => image.replaceAll("+", "\\u002B")],
+    ["padding", (image: string) => image.replaceAll("=", "\\u003d")],
+    ["characters", (image: string) => [...image].map(unicodeEscape).join("")]
+  ])("contains the provider's image if its %s are escaped", async (_, escaped) => {
+    const image = Buffer.from([0xfb, 0xef, 0xff, 0xff, 0xfb, 0xff, 0xff]).toString("base64")
+    expect(image).toMatch(/^(?=.*\/)(?=.*\+).*==$/)
+    const usage = { input_tokens: 5, output_tokens: 6, total_tokens: 11 }
+    const response = `{"data":[{"b64_json":"${escaped(image)}"}],"usage":${JSON.stringify(usage)}}`
+    expect(await bodyFor(response)).toEqual({ ...bare, data: [{ b64_json: image }], usage })
   })
 
   it("contains the provider's image for random chunk sizes", async () => {

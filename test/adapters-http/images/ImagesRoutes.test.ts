@@ -361,6 +361,18 @@ describe("an undelivered response", () => {
     expect([verdict, gateway.logged]).toEqual(["served", []])
   })
 
+  it.each([
+    ["without an image", {}],
+    ["with an empty image", { b64_json: "", url: "" }],
+    ["with an image", { b64_json: IMAGE }]
+  ])("is reported as content_policy_violation if moderation withholds the image: %s", async (_, item) => {
+    const pending = generate()
+    const { verdict } = await respond(200, { data: [{ ...item, respect_moderation: false }] })
+    expect(await refusal(pending)).toBe("400 content_policy_violation")
+    expect(images.finished).toMatchObject([{ state: "declined", charge: { charged: { input: 0n, output: 0n } } }])
+    expect([verdict, gateway.logged]).toEqual(["served", []])
+  })
+
   it("is reported without names of the provider or of its model", async () => {
     for (const message of ["provider-0 declined", "See https://x.example", "m-0 may not draw cats"]) {
       const pending = generate()
@@ -397,6 +409,19 @@ describe("an undelivered response", () => {
     expect(await refusal(pending)).toBe(expected)
     expect(verdict).toBe(expectedVerdict)
     expect(images.finished).toMatchObject([{ state: "failed", dispatched: true }])
+  })
+
+  it.each([
+    { data: [{ url: "https://provider.example/a.png" }] },
+    { data: [] },
+    { data: [{ b64_json: "????" }] },
+    { error: { message: "secret failure" } }
+  ])("is recorded with the reported usage, and not charged: %j", async (body) => {
+    const pending = generate()
+    await respond(200, { ...body, usage: result.usage })
+    expect(await refusal(pending)).toBe("502 upstream_error")
+    const charge = { charged: { input: 0n, output: 0n }, consumed: { input: 9n, output: 272n }, source: "none" }
+    expect(images.finished).toMatchObject([{ state: "failed", charge }])
   })
 
   it("is reported as 502 if its content type is not JSON", async () => {

@@ -251,6 +251,18 @@ describe("an upstream response", () => {
     expect(recorded.body).toBe("ok")
   })
 
+  it.each(["", "identity", "Identity", "none"])("is passed on with the content encoding %j", async (encoding) => {
+    const recorded = await exchange(text("whatever", "application/json", 200, { "content-encoding": encoding }))
+    expect([recorded.order, recorded.body]).toEqual([["head", "data", "end"], "whatever"])
+  })
+
+  it("is passed on if it is an error in a content encoding that is not accepted", async () => {
+    const headers = { "content-encoding": "gzip", "retry-after": "7" }
+    const recorded = await exchange(text("whatever", "application/json", 429, headers))
+    expect(recorded.heads).toEqual([{ status: 429, contentType: "application/json", retryAfter: "7" }])
+    expect(recorded.order).toEqual(["head", "data", "end"])
+  })
+
   it("is a failure if its content encoding is not accepted", async () => {
     const recorded = await exchange(text("whatever", "application/json", 200, { "content-encoding": "gzip" }))
     expect(recorded.order).toEqual(["broken"])

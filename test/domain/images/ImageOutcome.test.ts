@@ -22,6 +22,7 @@ const end: FastCheck.Arbitrary<ImageEnd> = FastCheck.oneof(
   reported.map((usage): ImageEnd => ({ _tag: "Completed", usage })),
   reported.map((usage): ImageEnd => ({ _tag: "ClientGone", usage })),
   reported.map((usage): ImageEnd => ({ _tag: "TooLarge", usage })),
+  reported.map((usage): ImageEnd => ({ _tag: "Failed", error, usage })),
   FastCheck.constantFrom<Array<ImageEnd>>(
     { _tag: "ClientGone", usage: undefined },
     { _tag: "TooLarge", usage: undefined },

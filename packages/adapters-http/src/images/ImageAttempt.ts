@@ -10,6 +10,9 @@ import { ContentPolicyViolation } from "@tollgate/domain/images/ImageErrors"
 import type { ImageRequest } from "@tollgate/domain/images/ImageRequest"
 import { Overloaded, UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
+import { asArray, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
+import { type ReportedUsage, unreported } from "@tollgate/domain/inference/ReportedUsage"
+import { usageOf } from "@tollgate/domain/inference/ResponsesDelivered"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { MemoryReservation } from "../http/MemoryReservation.ts"
@@ -90,9 +93,9 @@ const judge = (
 
 const served = (result: ImageResult<Buffer>): Judged => ({ verdict: "served", result: Effect.succeed(result) })
 
-const failed = (error: RouteError, retryElsewhere: boolean): Judged => ({
+const failed = (error: RouteError, retryElsewhere: boolean, consumed: ReportedUsage = unreported): Judged => ({
   verdict: error._tag === "UpstreamFailed" ? "failed" : "served",
-  result: Effect.fail({ error, retryElsewhere })
+  result: Effect.fail({ error, retryElsewhere, consumed })
 })
 
 const judgeRefusal = (
@@ -120,13 +123,14 @@ const judgeResponse = (
       return Effect.succeed(
         failed(new UpstreamFailed({ cause: "the response is not a JSON object, or is too large" }), false)
       )
-    const policy = policyViolation(200, providerErrorOf(parsed.members), names)
+    const policy = policyViolation(200, providerErrorOf(parsed.members), names) ?? moderation(parsed.members)
     if (policy !== undefined) return Effect.succeed(served({ _tag: "Declined", error: policy }))
+    const usage = usageOf(parsed.members.usage)
     const refusal = refusalIn(parsed.members)
-    if (refusal !== undefined) return Effect.succeed(failed(refusal, refusal._tag === "TechnicalLimit"))
+    if (refusal !== undefined) return Effect.succeed(failed(refusal, refusal._tag === "TechnicalLimit", usage))
     return Effect.match(responseBody(response, parsed, createdAtSeconds), {
       onSuccess: served,
-      onFailure: (error) => failed(error, false)
+      onFailure: (error) => failed(error, false, usage)
     })
   })
 
@@ -170,4 +174,10 @@ const policyViolation = (
 ): ContentPolicyViolation | undefined =>
   POLICY_STATUSES.has(status) && error.codes.some((code) => POLICY_CODE.test(code))
     ? new ContentPolicyViolation({ message: redactedText(error.message, names) ?? POLICY_MESSAGE })
+    : undefined
+
+/** Returns the violation if the provider reports that the generated image did not pass its moderation. */
+const moderation = ({ data }: JsonObject): ContentPolicyViolation | undefined =>
+  asObject(asArray(data)[0])?.respect_moderation === false
+    ? new ContentPolicyViolation({ message: POLICY_MESSAGE })
     : undefined

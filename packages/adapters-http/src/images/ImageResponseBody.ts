@@ -11,7 +11,7 @@ import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import { usageOf } from "@tollgate/domain/inference/ResponsesDelivered"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import { decodedBytes, isBase64 } from "./Base64Text.ts"
+import { decodedBytes, isBase64, withoutEscapes } from "./Base64Text.ts"
 import type { BufferedResponse } from "./ResponseBuffer.ts"
 
 /** The maximum size of a decoded image in bytes (docs/reference/images.md#img-11). */
@@ -91,14 +91,15 @@ export const responseBody = (
     if (image === undefined || data.length !== 1 || asObject(data[0])?.b64_json !== PLACEHOLDER) {
       return yield* new UpstreamFailed({ cause: `expected one inline image; the response has ${data.length} items` })
     }
-    const base64 = memory.subarray(image.start, image.end)
+    const base64 = yield* withoutEscapes(memory.subarray(image.start, image.end))
     const usage = usageOf(members.usage)
     if (decodedBytes(base64) > MAX_IMAGE_BYTES) return { _tag: "TooLarge", usage }
     if (!(yield* isBase64(base64))) return yield* new UpstreamFailed({ cause: "the image is not base64" })
     const head = Buffer.from(`{"created":${createdAtSeconds},"data":[{"b64_json":"`)
     const tail = Buffer.from(`"}]${tailMembers(members, usage)}}`)
     const start = image.start - head.copy(memory, image.start - head.length)
-    const end = image.end + tail.copy(memory, image.end)
+    const imageEnd = image.start + base64.length
+    const end = imageEnd + tail.copy(memory, imageEnd)
     return { _tag: "Completed", image: memory.subarray(start, end), usage }
   })
 

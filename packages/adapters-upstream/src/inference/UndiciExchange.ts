@@ -78,7 +78,8 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
     this.#resume = resume
     if (status < 300) this.#slot.served()
     const encoding = headerIn(headers, "content-encoding")
-    if (encoding !== undefined && encoding !== "" && encoding.toLowerCase() !== "identity") {
+    // An error is passed on, because its status and `retry-after` can be used without its body.
+    if (status < 300 && encoding !== undefined && !UNENCODED.has(encoding.trim().toLowerCase())) {
       this.#abort?.(new Error(`the response is encoded in ${encoding.slice(0, 40)}, which the request does not accept`))
       return true
     }
@@ -121,6 +122,9 @@ export class UndiciExchange implements UpstreamExchange, Dispatcher.DispatchHand
 
 /** The maximum number of interim responses (1xx) to one request. A provider could send them without an end. */
 const MAX_INTERIM_RESPONSES = 32
+
+/** The values of `content-encoding` of a body that is not encoded. Some servers of event streams send `none`. */
+const UNENCODED: ReadonlySet<string> = new Set(["", "identity", "none"])
 
 const closedByUs = new Error("closed by the gateway")
 

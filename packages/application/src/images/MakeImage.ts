@@ -81,7 +81,7 @@ export const makeImage = <Image>(
       const attempts = new ImageRouteAttempts(connection, request, candidates, traffic, trace)
       const exit = yield* Effect.exit(restore(beforeTimeout(connection, attempts.run)))
       const durationMillis = Math.max(0, Math.round(connection.nowMillis() - connection.acceptedAtMillis))
-      const outcome = () => outcomeOf(imageEndOf(exit, connection), attempts.dispatched)
+      const outcome = () => outcomeOf(imageEndOf(exit, connection, attempts.consumed), attempts.dispatched)
       const written = yield* traced(
         trace,
         "settlement",
@@ -137,6 +137,8 @@ const admissionOf = <Image>(connection: ImageConnection<Image>) =>
 class ImageRouteAttempts<Image> {
   /** True if the request was sent, or is being sent, to a provider. */
   dispatched = false
+  /** The usage in a response that cannot be delivered. */
+  consumed: ReportedUsage | undefined
   readonly #connection: ImageConnection<Image>
   readonly #request: ImageRequest
   readonly #candidates: ReadonlyArray<Candidate>
@@ -188,8 +190,9 @@ class ImageRouteAttempts<Image> {
       ({ error }) => error,
       { provider: provider.name, upstream_model: target.upstreamModel }
     )
-    return Effect.catchAll(attempt, ({ error, retryElsewhere, unsent }) => {
+    return Effect.catchAll(attempt, ({ error, retryElsewhere, unsent, consumed }) => {
       route.attemptFailed(error._tag)
+      this.consumed = consumed
       if (unsent) this.dispatched = before
       const most = mostInformativeError(earlier, error)
       return retryElsewhere ? this.#tryFrom(candidates, tried + 1, most) : Effect.fail(most)
@@ -214,7 +217,8 @@ const traced = <A, E, R>(
 
 const imageEndOf = <Image>(
   exit: Exit.Exit<ImageResult<Image>, RouteError | ImageTimeout>,
-  connection: ImageConnection<Image>
+  connection: ImageConnection<Image>,
+  consumed: ReportedUsage | undefined
 ): ImageEnd => {
   if (Exit.isSuccess(exit)) {
     const result = exit.value
@@ -224,7 +228,7 @@ const imageEndOf = <Image>(
   }
   if (Cause.isInterrupted(exit.cause)) return { _tag: "ClientGone", usage: undefined }
   const error = Option.getOrElse(Cause.failureOption(exit.cause), () => new UpstreamFailed({ cause: "internal error" }))
-  return error._tag === "ImageTimeout" ? { _tag: "TimedOut" } : { _tag: "Failed", error }
+  return error._tag === "ImageTimeout" ? { _tag: "TimedOut" } : { _tag: "Failed", error, usage: consumed }
 }
 
 const isDefect = (cause: Cause.Cause<unknown>): boolean =>

@@ -11,6 +11,7 @@ import type {
   UpstreamFailed,
   UpstreamRejected
 } from "@tollgate/domain/inference/InferenceErrors"
+import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import type { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import type { KeyBudgetExceeded } from "@tollgate/domain/ledger/KeyHold"
 import * as Cause from "effect/Cause"
@@ -37,6 +38,8 @@ export interface FailedAttempt<E extends AttemptError = AttemptError> {
   readonly retryElsewhere: boolean
   /** Set only by image attempts: true if this attempt sent nothing to its provider. */
   readonly unsent?: true
+  /** Set only by image attempts: the usage in a response that cannot be delivered. */
+  readonly consumed?: ReportedUsage
 }
 
 export type Attempt =

@@ -55,7 +55,8 @@ export type ImageEnd =
   | { readonly _tag: "TimedOut" }
   /** `usage` is present if the image arrived from the provider before the client disconnected. */
   | { readonly _tag: "ClientGone"; readonly usage: ReportedUsage | undefined }
-  | { readonly _tag: "Failed"; readonly error: ProviderFailure }
+  /** `usage` is present if the provider has sent a response that cannot be delivered. */
+  | { readonly _tag: "Failed"; readonly error: ProviderFailure; readonly usage?: ReportedUsage | undefined }
 
 export type ImageResponse =
   | { readonly _tag: "Image"; readonly billing: Billing }
@@ -101,8 +102,10 @@ const whenDispatched = (end: ImageEnd): Omit<ImageOutcome, "dispatched"> => {
       const charge = unchargedConsumption(end.usage)
       return { state: "abandoned", ending: "client_gone", charge, response: { _tag: "None" } }
     }
-    case "Failed":
-      return { ...uncharged, state: "failed", response: { _tag: "Refusal", error: end.error } }
+    case "Failed": {
+      const charge = unchargedConsumption(end.usage)
+      return { state: "failed", ending: "failed", charge, response: { _tag: "Refusal", error: end.error } }
+    }
   }
 }
 

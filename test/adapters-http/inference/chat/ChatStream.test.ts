@@ -401,6 +401,47 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
       ]
     },
     {
+      name: "parallel tool calls with the same index get different indexes",
+      sent: sse(
+        begin,
+        call({ index: 0, id: "call_1", function: { name: "f", arguments: '{"city":"A"}' } }),
+        call({ index: 0, id: "call_2", function: { name: "f", arguments: '{"city":' } }),
+        call({ index: 0, function: { arguments: '"B"' } }, { index: 0, id: "call_2", function: { arguments: "}" } }),
+        call({ index: 0, id: "call_1", function: { arguments: " " } }),
+        call({ index: 1, id: "call_3", function: { name: "g", arguments: "{}" } }),
+        "[DONE]"
+      ),
+      frames: [
+        writtenBegin,
+        writtenCall({ index: 0, id: "call_1", function: { name: "f", arguments: '{"city":"A"}' }, type: "function" }),
+        writtenCall({ index: 1, id: "call_2", function: { name: "f", arguments: '{"city":' }, type: "function" }),
+        writtenCall(
+          { index: 1, function: { arguments: '"B"' } },
+          { index: 1, id: "call_2", function: { arguments: "}" } }
+        ),
+        writtenCall({ index: 0, id: "call_1", function: { arguments: " " } }),
+        writtenCall({ index: 2, id: "call_3", function: { name: "g", arguments: "{}" }, type: "function" }),
+        finished("tool_calls"),
+        "[DONE]"
+      ]
+    },
+    {
+      name: "a new id without a name does not start another tool call at the same index",
+      sent: sse(
+        begin,
+        call({ index: 0, id: "call_1", function: { name: "f", arguments: "{" } }),
+        call({ index: 0, id: "call_x", function: { arguments: "}" } }),
+        "[DONE]"
+      ),
+      frames: [
+        writtenBegin,
+        writtenCall({ index: 0, id: "call_1", function: { name: "f", arguments: "{" }, type: "function" }),
+        writtenCall({ index: 0, id: "call_x", function: { arguments: "}" } }),
+        finished("tool_calls"),
+        "[DONE]"
+      ]
+    },
+    {
       name: "a call to a custom tool has the type `custom`",
       sent: sse(begin, call({ id: "call_1", custom: { name: "c", input: "x" } }), stop, "[DONE]"),
       frames: [

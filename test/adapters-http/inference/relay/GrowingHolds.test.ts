@@ -6,10 +6,12 @@ import { afterEach, describe, expect, it } from "vitest"
 import { ScriptedUpstream } from "../../../support/ScriptedUpstream.ts"
 import { chunk, completion, usage, usageChunk } from "../../../support/upstream/ChatWire.ts"
 import {
+  bytes,
   cut,
   done,
   event,
   json,
+  reset,
   type Step,
   script,
   signal,
@@ -17,6 +19,7 @@ import {
   until,
   wait
 } from "../../../support/upstream/Script.ts"
+import { FakeUpstreams } from "./FakeUpstreams.ts"
 import { contents, hello, helloStream, post, RawClient } from "./RawClient.ts"
 import { catalogOf, closeGateways, eventually, noResources, planOf, startGateway } from "./TestGateway.ts"
 
@@ -212,6 +215,10 @@ describe("a request without a durable hold", () => {
     return { ...started, durable }
   }
   const pause = () => new Promise((resolve) => setTimeout(resolve, 80))
+  const frames = (...chunks: ReadonlyArray<object>) =>
+    chunks.map((each) => `data: ${JSON.stringify(each)}\n\n`).join("")
+  const deltas = bytes(frames(chunk({ content: "a" }), chunk({ content: "b" })))
+  const whole = bytes(`${frames(chunk({ content: "a" }), chunk({ content: "b" }), chunk({}, "stop"))}data: [DONE]\n\n`)
 
   it("is sent to its provider if the balance is ample", async () => {
     const { upstream, gateway, durable } = await startBeforeHold([delta("a"), delta("b"), ...stop])
@@ -222,6 +229,57 @@ describe("a request without a durable hold", () => {
     durable.fire()
     await client.untilText("[DONE]")
     expect(contents(client.text)).toEqual(["a", "b"])
+    client.socket.destroy()
+  })
+
+  it.each<[string, string, ReadonlyArray<Step>]>([
+    ["one chunk", "resets", [whole, wait(40), reset]],
+    ["one chunk", "closes", [whole, wait(40), cut]],
+    ["several chunks", "resets", [deltas, wait(20), event(chunk({}, "stop")), wait(20), done, wait(40), reset]]
+  ])("gets the complete stream if the provider sends it in %s and %s the connection", async (_, __, steps) => {
+    const { upstream, gateway, durable, journal } = await startBeforeHold(steps)
+    const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
+    await (await upstream.received()).over
+    await pause()
+    expect(client.text).toBe("")
+    durable.fire()
+    await client.until(({ text }) => /\[DONE\]|error/.test(text), "the end of the stream")
+    expect(contents(client.text)).toEqual(["a", "b"])
+    expect(client.text).toContain("data: [DONE]")
+    await eventually(() => journal.settled.length === 1)
+    expect(journal.settled[0]).toMatchObject({ ending: "complete" })
+    client.socket.destroy()
+  })
+
+  it("is not read further when too many events wait", async () => {
+    const durable = signal()
+    const upstreams = new FakeUpstreams()
+    const { journal, url } = await startGateway({ catalog: catalogOf({}), upstreams: upstreams.layer })
+    journal.isAmple = true
+    journal.beforeAdmission = Effect.promise(() => durable.fired)
+    const pending = post(url, helloStream)
+    const upstream = (await upstreams.next()).stream()
+    let events = 1
+    while (upstream.event(chunk({ content: WORD.repeat(100) })) && events < 1_000) events += 1
+    expect(events).toBeGreaterThan(20)
+    expect(events).toBeLessThan(40)
+    durable.fire()
+    const { body } = await pending
+    upstream.event(chunk({}, "stop"))
+    upstream.data("data: [DONE]\n\n")
+    expect(contents(await new Response(body).text())).toHaveLength(events)
+  })
+
+  it("gets the deltas and an error if the provider resets the connection before [DONE]", async () => {
+    const { upstream, gateway, durable, journal } = await startBeforeHold([deltas, wait(40), reset])
+    const client = (await RawClient.connect(gateway.port)).sendChat(helloStream)
+    await (await upstream.received()).over
+    await pause()
+    durable.fire()
+    await client.untilText('"code":"upstream_error"')
+    expect(contents(client.text)).toEqual(["a", "b"])
+    await eventually(() => journal.settled.length === 1)
+    expect(journal.settled[0]).toMatchObject({ ending: "upstream_cut", charge: { charged: { output: 2n } } })
     client.socket.destroy()
   })
 

@@ -124,6 +124,39 @@ describe("a responses request", () => {
     expect(accepted({ model: "m", input: "hi", tools }).hostedTools?.map(({ name }) => name)).toEqual(found)
   })
 
+  const local = { type: "shell", environment: { type: "local" } }
+  const lookup = { type: "function", name: "f", parameters: { type: "object", environment: { type: "x" } } }
+  it.each([
+    [[], [local]],
+    [[], [lookup, local, lookup, local]],
+    [["shell"], [{ type: "shell", environment: null }]],
+    [["shell"], [{ type: "shell", environment: "local" }]],
+    [["shell"], [{ type: "shell", environment: { type: "container_auto" } }]],
+    [["shell"], [local, { type: "shell" }]],
+    [["shell"], [local, { type: "shell_20260101", environment: { type: "container_auto" } }]],
+    [["mcp"], [local, { type: "mcp" }]]
+  ])("has the hosted tools %j with the tools %j", (found, tools) => {
+    expect(accepted({ model: "m", input: "hi", tools }).hostedTools?.map(({ name }) => name)).toEqual(found)
+  })
+
+  it("finds a hosted shell among large tools", () => {
+    const large = { ...lookup, description: "a".repeat(100_000) }
+    const hosted = (...tools: ReadonlyArray<object>) => accepted({ model: "m", input: "hi", tools }).hostedTools
+    expect(hosted(large, local, large, local)).toEqual([])
+    expect(hosted(large, local, large, { type: "shell" })).toEqual([{ name: "shell", param: "tools" }])
+  })
+
+  it.each([
+    '{"type":"shell","environment":{"type":"local"},"environment":{"type":"container_auto"}}',
+    '{"type":"shell","environment":{"type":"container_auto","type":"local"}}',
+    '{"type":"shell","Environment":{"type":"container_auto"},"environment":{"type":"local"}}',
+    '{"type":"function","Type":"shell","environment":{"type":"container_auto"}}',
+    '{"type":"function","type":"shell","environment":{"type":"local"}}'
+  ])("has a hosted shell if its environment is ambiguous: %s", (tool) => {
+    const body = `{"model":"m","input":"hi","tools":[${JSON.stringify(local)},${tool}]}`
+    expect(accepted(body).hostedTools).toEqual([{ name: "shell", param: "tools" }])
+  })
+
   it.each([
     ["additional_tools", ["web_search", "code_interpreter"], ["web_search", "code_interpreter"]],
     ["tool_search_output", ["function", "mcp"], ["mcp"]],

@@ -74,12 +74,17 @@ const MAX_REMEMBERED_CALLS = 1_000
 
 /**
  * Completes the tool-call deltas of one choice. Clients use `index` to join the deltas of a call, and require a `type`
- * in the first delta of a call. Some providers omit the `index` or the `type`.
+ * in the first delta of a call. Some providers omit the `index` or the `type`. Others send parallel calls with
+ * different ids but the same `index`, so the later calls get other indexes.
  */
 class ToolCallDeltas {
   readonly #indexOfId = new Map<string, number>()
+  readonly #idOfIndex = new Map<number, string>()
+  /** The index for the client of each index of the provider that was given to several calls. */
+  readonly #movedTo = new Map<number, number>()
   readonly #started = new Set<number>()
   #last = -1
+  #highest = -1
 
   get any(): boolean {
     return this.#last >= 0
@@ -106,20 +111,42 @@ class ToolCallDeltas {
 
   #indexOf(delta: JsonObject): number {
     const id = asText(delta.id)
+    const given = asIndex(delta.index)
     const known = id === "" ? undefined : this.#indexOfId.get(id)
-    const index = asIndex(delta.index) ?? known ?? (this.#startsCall(delta, id) ? this.#last + 1 : this.#last)
-    if (id !== "" && known === undefined && this.#indexOfId.size < MAX_REMEMBERED_CALLS) this.#indexOfId.set(id, index)
+    const index =
+      given === undefined
+        ? (known ?? (this.#startsCall(delta, id) ? this.#highest + 1 : this.#last))
+        : this.#indexFor(given, known, delta, id)
+    if (id !== "") {
+      if (known === undefined && this.#indexOfId.size < MAX_REMEMBERED_CALLS) this.#indexOfId.set(id, index)
+      if (!this.#idOfIndex.has(index) && this.#idOfIndex.size < MAX_REMEMBERED_CALLS) this.#idOfIndex.set(index, id)
+    }
     this.#last = index
+    this.#highest = Math.max(this.#highest, index)
     return index
+  }
+
+  /** Returns the index for the client of a delta to which the provider gave the index `given`. */
+  #indexFor(given: number, known: number | undefined, delta: JsonObject, id: string): number {
+    const index = this.#movedTo.get(given) ?? given
+    const other = this.#idOfIndex.get(index)
+    if (id === "" || other === undefined || other === id) return index
+    if (known !== undefined) return known
+    if (nameIn(delta) === "" || this.#movedTo.size >= MAX_REMEMBERED_CALLS) return index
+    this.#movedTo.set(given, this.#highest + 1)
+    return this.#highest + 1
   }
 
   /**
    * Returns true if a delta without an index starts a new call: if it has a new id or a name, or is the first delta.
    */
   #startsCall(delta: JsonObject, id: string): boolean {
-    return this.#last < 0 || id !== "" || asText(asObject(delta.function)?.name) !== ""
+    return this.#last < 0 || id !== "" || nameIn(delta) !== ""
   }
 }
+
+const nameIn = (delta: JsonObject): string =>
+  asText(asObject(delta.function)?.name) || asText(asObject(delta.custom)?.name)
 
 const asIndex = (index: unknown): number | undefined =>
   typeof index === "number" && Number.isInteger(index) && index >= 0 ? index : undefined

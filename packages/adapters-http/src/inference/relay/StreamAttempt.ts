@@ -6,8 +6,8 @@
  *
  * The status is sent with the first frame or the first keepalive. After that, no other route is tried.
  *
- * Frames that the hold does not cover yet are held back in order. Meanwhile reading from the provider is paused. No
- * byte is written before the hold is durable.
+ * Frames that the hold does not cover yet are held back in order. Meanwhile reading from the provider continues until
+ * the size of the waiting frames and events reaches a limit. No byte is written before the hold is durable.
  */
 import type { Delivery } from "@tollgate/application/inference/Delivery"
 import type { InferenceRequest } from "@tollgate/application/inference/RelayConnection"
@@ -32,6 +32,13 @@ const CLOSING_MILLIS = 1_000
  * The maximum number of bytes (such as comments and pings) that a provider may send between two frames for the client.
  */
 const MAX_UNWRITTEN_BYTES = 4 * MAX_EVENT_BYTES
+/**
+ * The size in characters of the waiting frames and events at which reading from the provider is paused. Events that are
+ * not read yet are lost if the provider resets the connection.
+ */
+const MAX_WAITING_CHARACTERS = 32 * 1024
+/** The approximate memory of an event besides its data, in characters. */
+const EVENT_CHARACTERS = 64
 const JSON_TYPE = /^\s*application\/(json|[\w.+-]+\+json)\b/i
 
 const STREAMED: Exit.Exit<Attempt> = Exit.succeed({ _tag: "Streamed" })
@@ -52,8 +59,12 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   #heldBack: Translation | undefined
   /** The events that follow the translation that is held back. */
   #waitingEvents: Array<SseEvent> = []
+  /** The size of the translation that is held back and of the waiting events. */
+  #waitingCharacters = 0
   /** True if no more data of the provider will arrive after the translation that is held back. */
   #endWaits = false
+  /** The reason why the connection broke while a translation was held back; undefined if it did not break. */
+  #brokenReason: string | undefined
   #heldBackAtMillis = 0
   /** The number of bytes that have arrived since the last frame for the client. */
   #unwrittenBytes = 0
@@ -108,6 +119,10 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   }
 
   #streamEnded(): void {
+    if (this.#brokenReason !== undefined) {
+      if (this.phase !== "over") this.cutShort(this.#brokenReason)
+      return
+    }
     if (this.#completedAtMillis === undefined && this.phase !== "over") this.#pass("", this.#translator.close())
     if (this.#completedAtMillis !== undefined) this.finish("served")
     else if (this.phase !== "over") this.broken("the stream ended early", !this.#touched)
@@ -132,8 +147,13 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   }
 
   protected override cutShort(reason: string): void {
-    if (this.#completedAtMillis === undefined) super.cutShort(reason)
-    else this.finish("served")
+    if (this.#completedAtMillis !== undefined) this.finish("served")
+    else if (this.#heldBack === undefined) super.cutShort(reason)
+    else {
+      // The events that wait have arrived, and one of them may complete the stream.
+      this.#endWaits = true
+      this.#brokenReason = reason
+    }
   }
 
   protected override checkTimeouts(nowMillis: number): void {
@@ -165,17 +185,14 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
   /** Translates and writes events. Returns false to pause reading from the provider. */
   #relay(events: ReadonlyArray<SseEvent>): boolean {
     if (events.length > 0) this.receivedAtMillis = performance.now()
-    if (this.#heldBack !== undefined) {
-      this.#waitingEvents.push(...events)
-      return false
-    }
+    if (this.#heldBack !== undefined) return this.#addWaiting(events)
     let frames = ""
     for (const [i, event] of events.entries()) {
       const translation = this.#translator.translate(event)
       if (!this.#permits(translation)) {
         if (frames !== "") this.target.response.write(frames)
         this.#holdBack(translation, events.slice(i + 1))
-        return false
+        return this.#heldBack === undefined || this.#waitingCharacters < MAX_WAITING_CHARACTERS
       }
       if (translation.end !== undefined) return this.#pass(frames, translation)
       this.#take(translation)
@@ -193,10 +210,20 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
     this.#touched = true
     this.#heldBack = translation
     this.#heldBackAtMillis = performance.now()
-    this.#waitingEvents = [...events]
+    this.#waitingCharacters = translation.frames.length
+    this.#addWaiting(events)
     // The last extension may have been refused while nothing was held back. The allowance then does not call `onChange`
     // again.
     if (this.#delivery.allowance?.refusal !== undefined) this.#allowanceChanged()
+  }
+
+  /** Adds events that wait for the held-back translation. Returns false to pause reading from the provider. */
+  #addWaiting(events: ReadonlyArray<SseEvent>): boolean {
+    for (const event of events) {
+      this.#waitingEvents.push(event)
+      this.#waitingCharacters += event.data.length + EVENT_CHARACTERS
+    }
+    return this.#waitingCharacters < MAX_WAITING_CHARACTERS
   }
 
   /** Writes the held-back translations that the hold covers, or ends the stream if the hold cannot grow. */
@@ -212,6 +239,7 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
     const events = this.#waitingEvents
     this.#heldBack = undefined
     this.#waitingEvents = []
+    this.#waitingCharacters = 0
     if (translation.end !== undefined) {
       this.#passLast(translation)
       return

@@ -15,6 +15,7 @@ import { promptIn } from "../../wire/PromptMembers.ts"
 import { MAX_PROMPT_VALUES } from "../../wire/ScanPlan.ts"
 import type { Slices } from "../../wire/Slices.ts"
 import { EACH, type ToolPath, toolNamesIn } from "../../wire/ToolDefinitions.ts"
+import { areShellsLocal, SHELL_TOOL } from "./ShellTools.ts"
 
 export interface ResponsesRequest extends InferenceRequest {
   readonly body: Buffer
@@ -64,15 +65,22 @@ const TOOLS_IN_INPUT: ReadonlyArray<ToolPath> = [[EACH, "tools", EACH, "type"]]
 export function* readResponsesRequest(body: Buffer): Slices<Either.Either<ResponsesRequest, InvalidRequest>> {
   const scanned = yield* scan(body)
   if (Either.isLeft(scanned)) return Either.left(scanned.left)
-  const addedTools = yield* toolNamesIn(body, scanned.right.input, TOOLS_IN_INPUT, hostedTool)
-  return requestOf(body, scanned.right, addedTools)
+  const { input, tools } = scanned.right
+  const addedTools = yield* toolNamesIn(body, input, TOOLS_IN_INPUT, hostedTool)
+  const hasShell = tools?.typeNames.includes(SHELL_TOOL) === true
+  const unhosted = hasShell && (yield* areShellsLocal(body, tools)) ? SHELL_TOOL : undefined
+  return requestOf(body, scanned.right, addedTools, unhosted)
 }
 
-/** `addedTools` are the names of the hosted tools that items of the input define. */
+/**
+ * `addedTools` are the names of the hosted tools that items of the input define. `unhosted` is the name of a tool that
+ * the client runs, although its type is hosted; undefined if there is none.
+ */
 const requestOf = (
   body: Buffer,
   members: ResponsesMembers,
-  addedTools: ReadonlyArray<string>
+  addedTools: ReadonlyArray<string>,
+  unhosted: string | undefined
 ): Either.Either<ResponsesRequest, InvalidRequest> => {
   const values = new MemberValues(body)
   const model = values.name(members.model, "model")
@@ -95,7 +103,10 @@ const requestOf = (
     model,
     streamed,
     size: { ...sizeOf(members), maxOutputTokens, choices: 1 },
-    hostedTools: [...hostedTools, ...addedTools.map((name) => ({ name, param: "input" }))],
+    hostedTools: [
+      ...hostedTools.filter(({ name }) => name !== unhosted),
+      ...addedTools.map((name) => ({ name, param: "input" }))
+    ],
     promptText: () => promptIn(body, { input, instructions, tools, text }, promptText),
     body,
     members
