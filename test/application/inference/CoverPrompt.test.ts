@@ -25,6 +25,7 @@ interface Prompt {
   /** At most the number of bytes. */
   readonly tokens: number
   readonly streamed: boolean
+  readonly hasUnsizedContent?: boolean
 }
 
 interface Running {
@@ -60,8 +61,9 @@ class World {
 
   /** Returns the result of the request's cover; undefined if the request was not admitted. */
   send(prompt: Prompt): Exit.Exit<CoveredPrompt, PromptShortage> | undefined {
-    const { bytes, streamed } = prompt
-    const size = { textBytes: bytes, attachments: 0, maxOutputTokens: Tokens.toCount(OUTPUT), choices: 1 }
+    const { bytes, streamed, hasUnsizedContent = false } = prompt
+    const maxOutputTokens = Tokens.toCount(OUTPUT)
+    const size = { textBytes: bytes, attachments: 0, hasUnsizedContent, maxOutputTokens, choices: 1 }
     const admission: Admission = {
       requestId: RequestId("request"),
       principal: { keyId: KEY, userId: USER },
@@ -181,6 +183,19 @@ describe("a prompt", () => {
     const world = new World(4_000n)
     world.ledgerFails = true
     expect(world.send(dense)).toEqual(OVERLOADED)
+  })
+})
+
+describe("a stream with unsized content and a prompt of rare characters", () => {
+  const unsized = { bytes: 3_000, tokens: 3_000, streamed: true, hasUnsizedContent: true }
+
+  it("is refused before a provider is called if the balance does not cover both", () => {
+    expect(new World(202_000n).send(unsized)).toEqual(Exit.fail(new InsufficientBalance()))
+    expect(new World(203_001n).send(unsized)).toSatisfy(Exit.isSuccess)
+  })
+
+  it("is sent to a provider as the only request if the balance does not cover the unsized content", () => {
+    expect(new World(10_000n).send(unsized)).toSatisfy(Exit.isSuccess)
   })
 })
 

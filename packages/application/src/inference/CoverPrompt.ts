@@ -5,7 +5,7 @@
  * text, so the prompt is counted, and the hold is extended if the count exceeds the estimate. Otherwise concurrent
  * requests with many tokens for each byte could together cost more than the balances (docs/reference/billing.md#i2).
  */
-import { isPromptCovered } from "@tollgate/domain/inference/Estimate"
+import { isPromptCovered, usageToBegin } from "@tollgate/domain/inference/Estimate"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { balancesCover, covers, expectedUsage, type Hold, type InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import { type KeyBudgetExceeded, shortageOf } from "@tollgate/domain/ledger/KeyHold"
@@ -38,7 +38,7 @@ export const coverPrompt = (
   { counter, ledger, run }: AllowancePorts,
   callback: Callback<CoveredPrompt, PromptShortage>
 ): void => {
-  const { estimate, price } = admission
+  const { estimate, price, streamed } = admission
   if (isPromptCovered(hold, admission)) {
     callback(Exit.succeed({ hold, counted: undefined }))
     return
@@ -47,7 +47,8 @@ export const coverPrompt = (
     const counted = Exit.isSuccess(counting) ? counting.value : estimate.inputFloor
     const usage = expectedUsage({ ...estimate, inputCeiling: counted }, price)
     const decide = (current: Hold) => {
-      const shortage = shortageOf(current, TokenUsage.plain(counted, Tokens.min(ONE, estimate.output)), price)
+      const least = TokenUsage.plain(counted, Tokens.min(ONE, estimate.output))
+      const shortage = shortageOf(current, streamed ? usageToBegin(current, counted, admission) : least, price)
       callback(shortage === undefined ? Exit.succeed({ hold: current, counted }) : Exit.fail(shortage))
     }
     // A hold that does not cover the estimate has set aside everything that was available.
