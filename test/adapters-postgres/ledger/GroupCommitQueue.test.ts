@@ -742,6 +742,27 @@ describe("the group commit queue", () => {
     })
   })
 
+  it("reports an exception in a callback, and gives the other requests their results", async () => {
+    const { queue, transaction, admit, extend, settle, results, events } = controlledQueue()
+    const fault = new Error("a fault")
+    const fail = () => {
+      throw fault
+    }
+    queue.settle(settlement("x1"), fail)
+    queue.extend(extension("x2"), fail)
+    queue.admit(admission("x3"), fail)
+    settle("y1")
+    extend("y2")
+    admit("y3")
+    ;(await transaction(0)).commit()
+    settle("z")
+    ;(await transaction(1)).commit()
+    await eventually(() => expect(results).toMatchObject({ "settle z": settled("z") }))
+    expect(Object.keys(results)).toEqual(["settle y1", "extend y2", "admit y3", "settle z"])
+    const failed = (id: string) => ({ _tag: "CallbackFailed", admission: admission(id), error: fault })
+    expect(events).toEqual([failed("x1"), failed("x2"), failed("x3")])
+  })
+
   it("writes the waiting settlements when it closes", async () => {
     const { queue, transaction, admit, settle, results } = controlledQueue()
     settle("x")

@@ -121,6 +121,21 @@ describe("the inference ledger", () => {
       })
     )
 
+    it.scoped("grows the hold of a whole response in part only if it is the only hold", () =>
+      Effect.gen(function* () {
+        const customer = yield* aCustomer({ usdMicro: 1n })
+        const [one, two] = [(yield* aNode()).ledger, (yield* aNode()).ledger]
+        const [whole, other] = [{ ...aRequest(customer), streamed: false }, aRequest(customer)]
+        yield* Effect.all([one.admit(whole), two.admit(other)])
+        expect(yield* one.extend(extension(whole, 2n))).toEqual(hold(0n, 104_000n))
+        expect(yield* one.extend(extension(whole, 1_000n))).toEqual(hold(0n, 104_000n))
+        expect((yield* balancesOf(customer)).payg).toEqual([1_000_000n, 204_000n])
+        yield* two.settle(failed(other))
+        expect(yield* one.extend(extension(whole, 1_000n))).toEqual(hold(0n, 1_000_000n))
+        expect(yield* Stores.brokenInvariants).toEqual([])
+      })
+    )
+
     it.scoped("grows a hold by a plan minted during the request", () =>
       Effect.gen(function* () {
         const customer = yield* aCustomer({ usdMicro: 1n })

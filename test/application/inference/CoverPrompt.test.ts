@@ -7,7 +7,7 @@ import { estimate } from "@tollgate/domain/inference/Estimate"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { AccountId } from "@tollgate/domain/ledger/Account"
-import { type Balances, decideHold, growHold, type Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import { type Balances, decideHold, extendHold, type Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import { PicoPerToken, type Price } from "@tollgate/domain/ledger/Price"
 import { decideSettlement } from "@tollgate/domain/ledger/Settlement"
 import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
@@ -25,6 +25,7 @@ interface Prompt {
   /** At most the number of bytes. */
   readonly tokens: number
   readonly streamed: boolean
+  readonly hasUnsizedContent?: boolean
 }
 
 interface Running {
@@ -41,8 +42,12 @@ class World {
   ledgerFails = false
   writtenOffPico = 0n
   readonly running: Array<Running> = []
+  /** The counts of prompts that have not ended; undefined if each count ends immediately. */
+  counting: Array<() => void> | undefined
+  readonly #output: Tokens.Tokens
 
-  constructor(paygPico: bigint) {
+  constructor(paygPico: bigint, output = OUTPUT) {
+    this.#output = output
     const nothing = UsdPico(0n)
     const payg = {
       id: AccountId("payg"),
@@ -58,10 +63,11 @@ class World {
     return payg === undefined ? 0n : payg.creditsPosted - payg.debitsPosted - payg.debitsPending
   }
 
-  /** Returns the result of the request's cover; undefined if the request was not admitted. */
+  /** Returns the result of the request's cover; undefined if the request was not admitted, or if its count waits. */
   send(prompt: Prompt): Exit.Exit<CoveredPrompt, PromptShortage> | undefined {
-    const { bytes, streamed } = prompt
-    const size = { textBytes: bytes, attachments: 0, maxOutputTokens: Tokens.toCount(OUTPUT), choices: 1 }
+    const { bytes, streamed, hasUnsizedContent = false } = prompt
+    const maxOutputTokens = Tokens.toCount(this.#output)
+    const size = { textBytes: bytes, attachments: 0, hasUnsizedContent, maxOutputTokens, choices: 1 }
     const admission: Admission = {
       requestId: RequestId("request"),
       principal: { keyId: KEY, userId: USER },
@@ -87,17 +93,24 @@ class World {
       running.hold,
       admission,
       request,
-      { ledger: this.#ledgerOf(running), counter: this.#counter, run },
+      { ledger: this.#ledgerOf(running), counter: this.#counter, run: this.#run },
       (exit) => {
         result = exit
+        if (Exit.isSuccess(exit)) {
+          expect(exit.value.hold).toBe(running.hold)
+          this.running.push(running)
+        } else this.#settle(running, TokenUsage.none)
       }
     )
-    if (result === undefined) throw new Error("the result is missing")
-    if (Exit.isSuccess(result)) {
-      expect(result.value.hold).toBe(running.hold)
-      this.running.push(running)
-    } else this.#settle(running, TokenUsage.none)
+    if (result === undefined && this.counting === undefined) throw new Error("the result is missing")
     return result
+  }
+
+  /** Ends all requests that used their whole prompt and their largest output. */
+  endAll(): void {
+    for (const running of this.running.splice(0)) {
+      this.#settle(running, TokenUsage.plain(Tokens.fromCount(running.prompt.tokens), this.#output))
+    }
   }
 
   /** Ends a request that used its whole prompt, and as much output as its hold covers. */
@@ -105,7 +118,7 @@ class World {
     const [running] = this.running.splice(nth % Math.max(1, this.running.length), 1)
     if (running === undefined) return
     const { hold, prompt } = running
-    const output = Tokens.min(OUTPUT, Tokens.Tokens(hold.paygPico - BigInt(prompt.tokens)))
+    const output = Tokens.min(this.#output, Tokens.Tokens(hold.paygPico - BigInt(prompt.tokens)))
     this.#settle(running, TokenUsage.plain(Tokens.fromCount(prompt.tokens), output))
   }
 
@@ -122,11 +135,17 @@ class World {
     }
   }
 
+  readonly #run = <A, E>(effect: Effect.Effect<A, E>, callback: Callback<A, E>) => {
+    const end = () => callback(Effect.runSyncExit(effect))
+    if (this.counting === undefined) end()
+    else this.counting.push(end)
+  }
+
   #ledgerOf(running: Running): InferenceLedger["Type"] {
     const extend = ({ usage }: Extension, callback: Callback<Hold | undefined, Overloaded>) => {
       this.extensions += 1
       if (this.ledgerFails) return callback(OVERLOADED)
-      const held = growHold(running.hold, usage, PRICE, this.balances)
+      const held = extendHold(running.hold, usage, running.admission, this.balances)
       this.balances = held
       running.hold = held.hold
       callback(Exit.succeed(held.hold))
@@ -138,7 +157,6 @@ class World {
 const OVERLOADED = Exit.fail(new Overloaded({ retryAfterSeconds: 1 }))
 const KEY = ApiKeyId.make("019a9f0e-0000-7000-8000-000000000001")
 const USER = UserId.make("019a9f0e-0000-7000-8000-000000000002")
-const run = <A, E>(effect: Effect.Effect<A, E>, callback: Callback<A, E>) => callback(Effect.runSyncExit(effect))
 
 describe("a prompt", () => {
   const dense = { bytes: 3_000, tokens: 3_000, streamed: false }
@@ -181,6 +199,48 @@ describe("a prompt", () => {
     const world = new World(4_000n)
     world.ledgerFails = true
     expect(world.send(dense)).toEqual(OVERLOADED)
+  })
+})
+
+describe("a whole response with a prompt of rare characters", () => {
+  const dense = { bytes: 1_500, tokens: 1_200, streamed: false }
+  const OF_1000 = Tokens.Tokens(1_000n)
+
+  it("is sent to a provider if it is the only request, although the balance does not cover its largest output", () => {
+    const world = new World(2_000n, OF_1000)
+    expect(world.send(dense)).toSatisfy(Exit.isSuccess)
+    expect([world.extensions, world.available]).toEqual([1, 0n])
+  })
+
+  it("is refused if the rest of the balance does not cover its largest output, because of another request", () => {
+    const world = new World(4_000n, OF_1000)
+    expect(world.send(dense)).toSatisfy(Exit.isSuccess)
+    expect(world.available).toBe(1_800n)
+    expect(world.send(dense)).toEqual(Exit.fail(new InsufficientBalance()))
+    expect(world.available).toBe(1_800n)
+  })
+
+  it("writes nothing off if others are admitted before its prompt is counted", () => {
+    const world = new World(11_000n, OF_1000)
+    world.counting = []
+    for (let i = 0; i < 8; i++) world.send(dense)
+    for (const end of world.counting) end()
+    expect(world.running.length).toBeGreaterThanOrEqual(3)
+    world.endAll()
+    expect(world.writtenOffPico).toBe(0n)
+  })
+})
+
+describe("a stream with unsized content and a prompt of rare characters", () => {
+  const unsized = { bytes: 3_000, tokens: 3_000, streamed: true, hasUnsizedContent: true }
+
+  it("is refused before a provider is called if the balance does not cover both", () => {
+    expect(new World(202_000n).send(unsized)).toEqual(Exit.fail(new InsufficientBalance()))
+    expect(new World(203_001n).send(unsized)).toSatisfy(Exit.isSuccess)
+  })
+
+  it("is sent to a provider as the only request if the balance does not cover the unsized content", () => {
+    expect(new World(10_000n).send(unsized)).toSatisfy(Exit.isSuccess)
   })
 })
 

@@ -1,11 +1,14 @@
+import { isDeepStrictEqual } from "node:util"
 import * as Account from "@tollgate/domain/ledger/Account"
 import {
   type Balances,
+  balancesCover,
   coveredOutput,
   covers,
   coversEstimate,
   decideHold,
   type Estimate,
+  extendHold,
   growHold,
   type Hold,
   isAmple
@@ -204,6 +207,20 @@ describe("a hold that grows", () => {
     const { first, extended } = holds
     return extended.hold.planTokens >= first.hold.planTokens && extended.hold.paygPico >= first.hold.paygPico
   })
+
+  property(
+    "of a whole response grows in part only if it is the only hold",
+    [estimate, price, balances, usage],
+    (e, p, b, u) => {
+      const holds = grown(e, p, b, u)
+      if (holds === undefined) return true
+      const { first, extended } = holds
+      const { hold } = extendHold(first.hold, u, { price: p, streamed: false }, first)
+      const isOnlyHold = [b.plan, b.payg].every((account) => (account?.debitsPending ?? 0n) === 0n)
+      const isGrown = isOnlyHold || balancesCover(extended.hold, u, p)
+      return isDeepStrictEqual(hold, isGrown ? extended.hold : first.hold)
+    }
+  )
 
   property("equals the amounts that the accounts set aside", [estimate, price, balances, usage], (e, p, b, u) => {
     const holds = grown(e, p, b, u)

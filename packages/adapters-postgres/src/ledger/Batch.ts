@@ -187,6 +187,7 @@ export const endSettlement = <T extends WorkTypes>(
 export const isWaiting = ({ callback }: Refusable<never>): boolean => callback !== undefined
 
 export const OVERLOADED = Exit.fail(new Overloaded({ retryAfterSeconds: 1 }))
+export const STOPPED = Exit.die(new Error("the ledger stopped before the settlement was written"))
 
 /** Refuses all extensions and admissions that began to wait at `late` or earlier. */
 export const refuseLate = <T extends WorkTypes>({ extensions, admissions }: Batch<T>, late: number): void => {

@@ -15,7 +15,6 @@
  */
 import type { LedgerLoad } from "@tollgate/application/ledger/InferenceLedger"
 import type { UserId } from "@tollgate/domain/customer/User"
-import * as Exit from "effect/Exit"
 import { isTransient } from "../client/SqlErrorClass.ts"
 import { afterBackoff } from "../client/Transact.ts"
 import { Availability } from "./Availability.ts"
@@ -34,6 +33,7 @@ import {
   refuseLate,
   reject,
   type SettlementResult,
+  STOPPED,
   size,
   type WorkKind,
   type WorkTypes,
@@ -41,12 +41,11 @@ import {
 } from "./Batch.ts"
 import { ContendedUsers } from "./ContendedUsers.ts"
 import type { LockWait } from "./DedicatedConnection.ts"
-import type { QueueEvent } from "./QueueEvent.ts"
+import { guarded, type QueueEvent } from "./QueueEvent.ts"
 import type { QueueLimits, RunTransaction } from "./QueueLimits.ts"
 import { SettlementReaders } from "./SettlementReaders.ts"
 import { WaitingRequests } from "./WaitingRequests.ts"
 
-const STOPPED = Exit.die(new Error("the ledger stopped before the settlement was written"))
 const CHECKS_PER_DEADLINE = 10
 /** The maximum time for which a settlement of `settleLater` starts no transaction. */
 const LATER_MILLIS = 4
@@ -106,7 +105,8 @@ export class GroupCommitQueue<T extends WorkTypes> {
       callback(OVERLOADED)
       return
     }
-    const entry = { admission, maybeCommitted: false, since: performance.now(), callback }
+    const reporting = guarded(callback, this.#kind.admissionOf(admission), this.#report)
+    const entry = { admission, maybeCommitted: false, since: performance.now(), callback: reporting }
     if (waiting === this.#contended) waiting.add({ ...EMPTY, admissions: [entry] })
     else this.#waiting.admissions.push(entry)
     this.#watch()
@@ -119,7 +119,8 @@ export class GroupCommitQueue<T extends WorkTypes> {
       callback(OVERLOADED)
       return
     }
-    waiting.add({ ...EMPTY, extensions: [{ request, since: performance.now(), callback }] })
+    const reporting = guarded(callback, request.admission, this.#report)
+    waiting.add({ ...EMPTY, extensions: [{ request, since: performance.now(), callback: reporting }] })
     this.#watch()
     this.#wake()
   }
@@ -195,7 +196,8 @@ export class GroupCommitQueue<T extends WorkTypes> {
       callback?.(STOPPED)
       return false
     }
-    const entry = { request, maybeCommitted: undefined, callback, isEnded: false }
+    const reporting = callback && guarded(callback, request.admission, this.#report)
+    const entry = { request, maybeCommitted: undefined, callback: reporting, isEnded: false }
     const waiting = this.#waitingOf(request.admission.principal.userId)
     if (waiting === this.#contended) waiting.add({ ...EMPTY, settlements: [entry] })
     else this.#waiting.settlements.push(entry)

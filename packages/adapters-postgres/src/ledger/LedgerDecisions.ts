@@ -11,7 +11,7 @@ import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import {
   covers,
   decideHold,
-  growHold,
+  extendHold,
   type Held,
   type Hold,
   type InsufficientBalance
@@ -104,7 +104,7 @@ export class LedgerDecisions {
     const hold = earlier?.held.hold ?? facts.hold(requestId)
     if (hold === undefined) return undefined
     const owner = ownerOf(admission)
-    const grown = growHold(hold, usage, price, this.#accounts.of(owner))
+    const grown = extendHold(hold, usage, admission, this.#accounts.of(owner))
     this.#accounts.set(owner, grown)
     const held = this.#growKey(admission, grown, usage)
     this.#grown.set(requestId, { requestId, before: earlier?.before ?? hold, held })

@@ -3,6 +3,7 @@
  */
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { UserId } from "@tollgate/domain/customer/User"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import { describe } from "../client/SqlErrorClass.ts"
 
@@ -13,6 +14,25 @@ export type QueueEvent =
   | { readonly _tag: "AdmissionRejected"; readonly admission: Admission; readonly error: unknown }
   | { readonly _tag: "ExtensionRejected"; readonly admission: Admission; readonly error: unknown }
   | { readonly _tag: "SettlementRejected"; readonly admission: Admission; readonly error: unknown }
+  | { readonly _tag: "CallbackFailed"; readonly admission: Admission; readonly error: unknown }
+
+/**
+ * Returns a callback that reports an exception and does not throw it. An exception would stop the queue, and the other
+ * requests of the transaction would get no results.
+ */
+export const guarded =
+  <Result>(
+    callback: (result: Result) => void,
+    admission: Admission,
+    report: (event: QueueEvent) => void
+  ): ((result: Result) => void) =>
+  (result) => {
+    try {
+      callback(result)
+    } catch (error) {
+      report({ _tag: "CallbackFailed", admission, error })
+    }
+  }
 
 export const logged =
   (queue: "inference" | "images") =>
@@ -41,5 +61,9 @@ const lineOf = (event: QueueEvent): Effect.Effect<void> => {
       return Effect.logError(
         `the database rejected a settlement; the hold of the request stays: ${describe(event.error)}`
       ).pipe(Effect.annotateLogs({ request_id: event.admission.requestId, user_id: event.admission.principal.userId }))
+    case "CallbackFailed":
+      return Effect.logError("an exception ended the handling of a ledger result", Cause.die(event.error)).pipe(
+        Effect.annotateLogs({ request_id: event.admission.requestId })
+      )
   }
 }

@@ -5,12 +5,17 @@
  * text, so the prompt is counted, and the hold is extended if the count exceeds the estimate. Otherwise concurrent
  * requests with many tokens for each byte could together cost more than the balances (docs/reference/billing.md#i2).
  */
+import {
+  type CountedPrompt,
+  countedUsage,
+  isExtensionNeeded,
+  promptShortage
+} from "@tollgate/domain/inference/CountedPrompt"
 import { isPromptCovered } from "@tollgate/domain/inference/Estimate"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
-import { balancesCover, covers, expectedUsage, type Hold, type InsufficientBalance } from "@tollgate/domain/ledger/Hold"
-import { type KeyBudgetExceeded, shortageOf } from "@tollgate/domain/ledger/KeyHold"
-import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
-import * as Tokens from "@tollgate/domain/money/Tokens"
+import type { Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import type { KeyBudgetExceeded } from "@tollgate/domain/ledger/KeyHold"
+import type * as Tokens from "@tollgate/domain/money/Tokens"
 import * as Exit from "effect/Exit"
 import type { Admission, Callback } from "../ledger/InferenceLedger.ts"
 import type { InferenceRequest } from "./RelayConnection.ts"
@@ -25,11 +30,9 @@ export interface CoveredPrompt {
 
 export type PromptShortage = InsufficientBalance | KeyBudgetExceeded | Overloaded
 
-const ONE = Tokens.Tokens(1n)
-
 /**
- * Calls back with the hold, which may have been extended. Fails if the balances, or a budget of the key, do not cover
- * the counted prompt and one output token, and if the ledger cannot decide the extension.
+ * Calls back with the hold, which may have been extended. Fails if the balances, or a budget of the key, do not suffice
+ * for the counted prompt (`promptShortage`), and if the ledger cannot decide the extension.
  */
 export const coverPrompt = (
   hold: Hold,
@@ -38,23 +41,21 @@ export const coverPrompt = (
   { counter, ledger, run }: AllowancePorts,
   callback: Callback<CoveredPrompt, PromptShortage>
 ): void => {
-  const { estimate, price } = admission
   if (isPromptCovered(hold, admission)) {
     callback(Exit.succeed({ hold, counted: undefined }))
     return
   }
   run(localPromptCount(request, counter), (counting) => {
-    const counted = Exit.isSuccess(counting) ? counting.value : estimate.inputFloor
-    const usage = expectedUsage({ ...estimate, inputCeiling: counted }, price)
+    const counted = Exit.isSuccess(counting) ? counting.value : admission.estimate.inputFloor
+    const { estimate, price, streamed } = admission
+    const prompt: CountedPrompt = { estimate, price, streamed, counted }
     const decide = (current: Hold) => {
-      const shortage = shortageOf(current, TokenUsage.plain(counted, Tokens.min(ONE, estimate.output)), price)
+      const shortage = promptShortage(hold, current, prompt)
       callback(shortage === undefined ? Exit.succeed({ hold: current, counted }) : Exit.fail(shortage))
     }
-    // A hold that does not cover the estimate has set aside everything that was available.
-    const isExtensible = balancesCover(hold, expectedUsage(estimate, price), price)
-    if (!isExtensible || covers(hold, usage, price)) decide(hold)
+    if (!isExtensionNeeded(hold, prompt)) decide(hold)
     else {
-      ledger.extend({ admission, usage }, (extending) => {
+      ledger.extend({ admission, usage: countedUsage(prompt) }, (extending) => {
         if (Exit.isFailure(extending)) callback(Exit.failCause(extending.cause))
         else if (extending.value === undefined) callback(Exit.fail(new Overloaded({ retryAfterSeconds: 1 })))
         else decide(extending.value)

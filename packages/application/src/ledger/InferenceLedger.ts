@@ -110,9 +110,9 @@ export class InferenceLedger extends Context.Tag("@tollgate/application/Inferenc
     readonly isAmple: (admission: Admission) => boolean
     /**
      * Grows the hold of an open request until the hold covers the usage, or until the balances or the budget of the key
-     * are used up. Makes the larger hold durable. The result is the hold, even if it did not grow, or undefined if the
-     * request is settled. Fails with {@link Overloaded} for the same reasons as `admit`. The caller may then repeat the
-     * call.
+     * are used up. The hold of a whole response can stay unchanged instead (`extendHold`). Makes the larger hold
+     * durable. The result is the hold, even if it did not grow, or undefined if the request is settled. Fails with
+     * {@link Overloaded} for the same reasons as `admit`. The caller may then repeat the call.
      */
     readonly extend: (extension: Extension, callback: Callback<Hold | undefined, Overloaded>) => void
     /**

@@ -10,7 +10,7 @@
  * The number of tokens of unsized content, such as a file or a stored response, cannot be estimated from the body. A
  * large fixed number is set aside for it (docs/reference/billing.md#i11).
  */
-import { covers, type Estimate, type Hold, largestUsage } from "../ledger/Hold.ts"
+import { covers, coversEstimate, type Estimate, expectedUsage, type Hold, largestUsage } from "../ledger/Hold.ts"
 import type { Price } from "../ledger/Price.ts"
 import { FIRST_SLICE } from "../ledger/Slice.ts"
 import * as TokenUsage from "../ledger/TokenUsage.ts"
@@ -59,11 +59,28 @@ export const promptLimit = ({ inputCeiling, inputLimit = inputCeiling }: Estimat
 
 /**
  * Returns whether a request may begin without a count of its prompt: the hold covers the largest usage or, for a
- * stream, one output token and {@link promptLimit}.
+ * stream, one output token in addition to {@link promptLimit}.
  */
-export const isPromptCovered = (hold: Hold, { estimate, price, streamed }: PromptDemand): boolean =>
-  covers(hold, largestUsage(estimate, price), price) ||
-  (streamed && covers(hold, TokenUsage.plain(promptLimit(estimate), ONE), price))
+export const isPromptCovered = (hold: Hold, demand: PromptDemand): boolean => {
+  const { estimate, price, streamed } = demand
+  return (
+    covers(hold, largestUsage(estimate, price), price) ||
+    (streamed && covers(hold, usageToBegin(hold, promptLimit(estimate), demand), price))
+  )
+}
+
+/**
+ * Returns the usage that the hold of a stream must cover before its first output token: a prompt of this size, in the
+ * class and with the unsized content that `StreamAllowance` assumes until the provider reports the prompt.
+ */
+export const usageToBegin = (
+  hold: Hold,
+  prompt: Tokens.Tokens,
+  { estimate, price }: Pick<PromptDemand, "estimate" | "price">
+): TokenUsage.TokenUsage =>
+  coversEstimate(hold, estimate, price)
+    ? expectedUsage({ ...estimate, inputCeiling: prompt, output: ONE }, price)
+    : TokenUsage.plain(prompt, ONE)
 
 /** The facts of a request that decide whether its hold covers its prompt. */
 export interface PromptDemand {

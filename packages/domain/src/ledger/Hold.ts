@@ -159,6 +159,31 @@ export const growHold = (hold: Hold, usage: TokenUsage.TokenUsage, price: Price.
   }
 }
 
+/** An extension of the hold of an open request. */
+export interface ExtensionFacts {
+  readonly price: Price.Price
+  readonly streamed: boolean
+}
+
+/**
+ * Extends the hold of an open request. The hold of a stream grows as far as the balances suffice. A whole response can
+ * cost more than a hold that does not cover the usage. Therefore its hold grows only in full, unless the balances have
+ * no other hold.
+ */
+export const extendHold = (
+  hold: Hold,
+  usage: TokenUsage.TokenUsage,
+  { price, streamed }: ExtensionFacts,
+  balances: Balances
+): Held => {
+  const grown = growHold(hold, usage, price, balances)
+  const mayGrow = streamed || balancesCover(grown.hold, usage, price) || isOnlyHold(hold, balances)
+  return mayGrow ? grown : { ...balances, hold }
+}
+
+const isOnlyHold = ({ planTokens, paygPico }: Hold, { plan, payg }: Balances): boolean =>
+  (plan?.debitsPending ?? 0n) <= planTokens && (payg?.debitsPending ?? 0n) <= paygPico
+
 /** Returns the wanted amount, limited to the range from `least` to `most`; `least` if `most` is smaller. */
 const between = (least: bigint, wanted: bigint, most: bigint): bigint => {
   const limited = wanted < most ? wanted : most
@@ -167,8 +192,11 @@ const between = (least: bigint, wanted: bigint, most: bigint): bigint => {
 
 /** Returns whether a hold covers the cost of this usage. */
 export const covers = (hold: Hold, usage: TokenUsage.TokenUsage, price: Price.Price): boolean =>
-  balancesCover(hold, usage, price) &&
-  (hold.key?.budgetPico === undefined || Price.cost(price, usage) <= hold.key.budgetPico)
+  balancesCover(hold, usage, price) && budgetCovers(hold, usage, price)
+
+/** Returns whether the budget part of a hold, if there is one, covers the cost of this usage. */
+export const budgetCovers = ({ key }: Hold, usage: TokenUsage.TokenUsage, price: Price.Price): boolean =>
+  key?.budgetPico === undefined || Price.cost(price, usage) <= key.budgetPico
 
 /** Returns whether the plan tokens and the money of a hold cover the cost of this usage. */
 export const balancesCover = (

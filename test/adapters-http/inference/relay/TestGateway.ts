@@ -37,7 +37,7 @@ import { AccountId, type PlanAccount } from "@tollgate/domain/ledger/Account"
 import {
   type Balances,
   decideHold,
-  growHold,
+  extendHold,
   type Held,
   type Hold,
   type InsufficientBalance
@@ -146,8 +146,7 @@ const ledger = (journal: Journal) =>
       const hold = journal.holds.get(admission.requestId)
       if (journal.extensionRefusal !== undefined) callback(Exit.fail(journal.extensionRefusal))
       else if (hold === undefined) callback(Exit.succeed(undefined))
-      else
-        callback(Exit.succeed(journal.recordHold(admission, growHold(hold, usage, admission.price, journal.balances))))
+      else callback(Exit.succeed(journal.recordHold(admission, extendHold(hold, usage, admission, journal.balances))))
     },
     settle: (request, callback) => {
       Effect.runCallback(journal.beforeSettling, {
