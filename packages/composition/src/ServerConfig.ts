@@ -3,7 +3,7 @@
  *
  * Each wrong value produces one line that names the variable. All malformed values are reported together. If no value
  * is malformed, all missing, weak and contradictory values are reported together. Production refuses the demo,
- * simulators, a missing or weak JWT_SECRET or KEY_PEPPER, and one secret for both.
+ * simulators, and a missing or weak JWT_SECRET or KEY_PEPPER.
  */
 import { type PaymentConfig, readPaymentConfig } from "@tollgate/adapters-upstream/topup/PaymentConfig"
 import { PaymentVariables } from "@tollgate/adapters-upstream/topup/PaymentVariables"
@@ -87,9 +87,6 @@ const unfitForProduction = (config: EnvironmentValues & { readonly demo: boolean
     } else if (isWeak(Redacted.value(secret)))
       refusals.push(`${name}: too weak for production; try: openssl rand -base64 48`)
   }
-  const [jwtSecret, pepper] = [config.JWT_SECRET, config.KEY_PEPPER]
-  if (jwtSecret !== undefined && pepper !== undefined && Redacted.value(jwtSecret) === Redacted.value(pepper))
-    refusals.push("JWT_SECRET: must differ from KEY_PEPPER in production; try: openssl rand -base64 48")
   return refusals
 }
 

@@ -26,6 +26,7 @@ interface Prompt {
   readonly tokens: number
   readonly streamed: boolean
   readonly hasUnsizedContent?: boolean
+  readonly images?: number
 }
 
 interface Running {
@@ -65,9 +66,9 @@ class World {
 
   /** Returns the result of the request's cover; undefined if the request was not admitted, or if its count waits. */
   send(prompt: Prompt): Exit.Exit<CoveredPrompt, PromptShortage> | undefined {
-    const { bytes, streamed, hasUnsizedContent = false } = prompt
+    const { bytes, streamed, hasUnsizedContent = false, images = 0 } = prompt
     const maxOutputTokens = Tokens.toCount(this.#output)
-    const size = { textBytes: bytes, attachments: 0, hasUnsizedContent, maxOutputTokens, choices: 1 }
+    const size = { textBytes: bytes, attachments: images, hasUnsizedContent, maxOutputTokens, choices: 1 }
     const admission: Admission = {
       requestId: RequestId("request"),
       principal: { keyId: KEY, userId: USER },
@@ -86,7 +87,7 @@ class World {
       model: "m",
       streamed,
       size,
-      promptText: () => ({ text: "x".repeat(prompt.tokens), extraTokens: 0 })
+      promptText: () => ({ text: "x".repeat(prompt.tokens), extraTokens: 765 * images })
     }
     let result: Exit.Exit<CoveredPrompt, PromptShortage> | undefined
     coverPrompt(
@@ -173,6 +174,13 @@ describe("a prompt", () => {
     expect(world.send(dense)).toSatisfy(Exit.isSuccess)
     expect([world.counts, world.extensions]).toEqual([1, 1])
     expect(world.running[0]?.hold.paygPico).toBe(3_010n)
+  })
+
+  it("is counted with the tokens that a hold sets aside for an image", () => {
+    const world = new World(1_700n)
+    expect(world.send({ bytes: 30, tokens: 10, streamed: true, images: 1 })).toMatchObject({
+      value: { counted: 1_610n }
+    })
   })
 
   it("is counted without an extension if the estimate covers it", () => {

@@ -20,7 +20,7 @@ import * as Exit from "effect/Exit"
 import type { Admission, Callback } from "../ledger/InferenceLedger.ts"
 import type { InferenceRequest } from "./RelayConnection.ts"
 import type { AllowancePorts } from "./StreamAllowance.ts"
-import { localPromptCount } from "./TokenCounter.ts"
+import { promptCountForHold } from "./TokenCounter.ts"
 
 export interface CoveredPrompt {
   readonly hold: Hold
@@ -45,7 +45,7 @@ export const coverPrompt = (
     callback(Exit.succeed({ hold, counted: undefined }))
     return
   }
-  run(localPromptCount(request, counter), (counting) => {
+  run(promptCountForHold(request, counter), (counting) => {
     const counted = Exit.isSuccess(counting) ? counting.value : admission.estimate.inputFloor
     const { estimate, price, streamed } = admission
     const prompt: CountedPrompt = { estimate, price, streamed, counted }

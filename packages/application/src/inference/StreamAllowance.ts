@@ -30,7 +30,7 @@ import * as Exit from "effect/Exit"
 import type { Admission, Callback, InferenceLedger } from "../ledger/InferenceLedger.ts"
 import type { Allowance, Delivery } from "./Delivery.ts"
 import type { InferenceRequest } from "./RelayConnection.ts"
-import { localPromptCount, type TokenCounter } from "./TokenCounter.ts"
+import { promptCountForHold, type TokenCounter } from "./TokenCounter.ts"
 
 export interface AllowancePorts {
   readonly ledger: InferenceLedger["Type"]
@@ -176,7 +176,7 @@ export class StreamAllowance implements Allowance {
       Effect.map(Effect.forEach(sent, counter.count), Tokens.sum),
       counter.count(waiting?.content ?? ""),
       waiting !== undefined && isPromptUnknown
-        ? localPromptCount(this.#request, counter)
+        ? promptCountForHold(this.#request, counter)
         : Effect.succeed(this.#countedPrompt)
     ])
     run(counts, (exit) => {

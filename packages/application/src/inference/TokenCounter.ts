@@ -2,7 +2,7 @@
  * Counts tokens locally, for example where the usage that a provider reports is absent or arrives too late.
  */
 import { type LocalCounts, type Outcome, reportedPrompt } from "@tollgate/domain/inference/Charge"
-import type { PromptText } from "@tollgate/domain/inference/PromptText"
+import { type PromptText, TOKENS_PER_ATTACHMENT } from "@tollgate/domain/inference/PromptText"
 import * as Tokens from "@tollgate/domain/money/Tokens"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -42,6 +42,17 @@ export const NOT_COUNTED: LocalCounts = { prompt: none, deliveredOutput: none }
 /** Counts the tokens of the prompt of a request. */
 export const localPromptCount = (request: InferenceRequest, counter: Context.Tag.Service<TokenCounter>) =>
   countOf(request.promptText(), counter)
+
+/**
+ * Counts the tokens of a prompt that its hold must cover. The count has more tokens for each attachment than the local
+ * count, which is made for a charge.
+ */
+export const promptCountForHold = (request: InferenceRequest, counter: Context.Tag.Service<TokenCounter>) =>
+  Effect.map(localPromptCount(request, counter), (counted) =>
+    Tokens.add(counted, Tokens.fromCount(request.size.attachments * UNCOUNTED_PER_ATTACHMENT))
+  )
+
+const UNCOUNTED_PER_ATTACHMENT = TOKENS_PER_ATTACHMENT.reserved - TOKENS_PER_ATTACHMENT.counted
 
 /** Counts the tokens of a prompt. The tokens of a sample are extrapolated to the whole text. */
 export const countOf = (
