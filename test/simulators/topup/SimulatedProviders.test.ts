@@ -70,7 +70,7 @@ describe("the simulated providers", () => {
         qrImageUrl: expect.stringContaining(simulator.baseUrl)
       })
       expect(observation._tag).toBe("Paid")
-      expect(yield* webhookOf(provider, gateway.webhooks)).toEqual({ orderNumber: intent.orderNumber })
+      expect(yield* webhookOf(provider, gateway.webhooks)).toEqual({ orderNumber: intent.orderNumber, paid: true })
     })
   )
 
@@ -82,7 +82,7 @@ describe("the simulated providers", () => {
       const { intent, observation, opened } = yield* settled(simulator, provider, rupiah)
       expect(opened.instructions._tag).toBe("HostedQris")
       expect(observation._tag).toBe("Paid")
-      expect(yield* webhookOf(provider, gateway.webhooks)).toEqual({ orderNumber: intent.orderNumber })
+      expect(yield* webhookOf(provider, gateway.webhooks)).toEqual({ orderNumber: intent.orderNumber, paid: true })
     })
   )
 
@@ -94,7 +94,7 @@ describe("the simulated providers", () => {
       const { intent, observation, opened } = yield* settled(simulator, provider, dollars)
       expect(opened.instructions).toMatchObject({ _tag: "Crypto", depositAddresses: { length: 4 } })
       expect(observation).toMatchObject({ _tag: "Paid", received: { receivedUsdMicro: 25_000_123n } })
-      expect(yield* webhookOf(provider, gateway.webhooks)).toEqual({ orderNumber: intent.orderNumber })
+      expect(yield* webhookOf(provider, gateway.webhooks)).toEqual({ orderNumber: intent.orderNumber, paid: true })
     })
   )
 
