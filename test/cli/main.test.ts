@@ -25,7 +25,7 @@ const aDirectory = Effect.acquireRelease(
 )
 
 // A process takes one or two seconds to start, and longer while many tests run.
-describe("tollgate as a process", { timeout: 60_000 }, () => {
+describe("tollgate as a process", () => {
   it.scopedLive("credits once when two processes run the same command", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make()

@@ -363,7 +363,7 @@ describe.skipIf(isMissing).sequential.each(combinations(1))("the console: $langu
       })
       const frames = [...(await response.text()).matchAll(/^data: (.*)$/gm)].map(([, data = ""]) => data)
       const { total_tokens } = (JSON.parse(frames.at(-2) ?? "") as { usage: { total_tokens: number } }).usage
-      await expect.poll(() => listed("/api/reseller/usage"), { timeout: 15_000 }).toHaveLength(1)
+      await expect.poll(() => listed("/api/reseller/usage")).toHaveLength(1)
 
       const customer = await Visitor.arrive(browser, server.url, options)
       await customer.open("/console/key")

@@ -37,7 +37,7 @@ describe("the key of the demo", () => {
     const after = await tryDemo(second)
     expect(after.status).toBe(200)
     expect(await tryDemo(second)).toEqual(after)
-  }, 120_000)
+  })
 
   it("ends the start if it cannot be stored", async () => {
     const { url } = await database()
@@ -47,5 +47,5 @@ describe("the key of the demo", () => {
     const server = await ServerProcess.launch({ ...settings, ...unusable, DATABASE_URL: url, LOG_LEVEL: "error" })
     expect(await server.exited).toEqual({ code: 1, signal: null })
     expect(server.stderr).toMatch(/^tollgate: the API key of the demo cannot be stored: .*file.*\n$/)
-  }, 120_000)
+  })
 })

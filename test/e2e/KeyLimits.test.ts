@@ -141,7 +141,7 @@ const send = async (
 
 const costOf = (rows: ReadonlyArray<SettlementRow>) => rows.reduce((sum, row) => sum + row.cost_pico, 0n)
 
-describe("key limits over two servers", { timeout: 60_000 }, () => {
+describe("key limits over two servers", () => {
   it("allow ten of 200 requests if the budget covers ten", async () => {
     const prompt = await heldPrompt()
     const costUsdMicro = prompt + 2 * OUTPUT

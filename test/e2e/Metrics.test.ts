@@ -104,7 +104,7 @@ describe("the metrics by model and provider", () => {
     await vi.waitFor(
       async () =>
         expect(valueOf(await read(), "tollgate_settled_requests_total", { ...first, ending: "complete" })).toBe(2),
-      15_000
+      60_000
     )
     const page = await read()
     const tokens = (name: string) => valueOf(page, "tollgate_charged_tokens_total", { ...first, class: name })
@@ -150,7 +150,7 @@ describe("the metrics by model and provider", () => {
     await vi.waitFor(
       async () =>
         expect(valueOf(await read(), "tollgate_settled_requests_total", { ...second, ending: "failed" })).toBe(1),
-      15_000
+      60_000
     )
     const page = await read()
     expect(valueOf(page, "tollgate_operator_loss_tokens_total", { ...second, class: "input" })).toBe(20)
@@ -174,7 +174,7 @@ describe("the metrics of the process", () => {
         expect(
           valueOf(await read(), "tollgate_background_task_runs_total", { task: "node heartbeat", result: "success" })
         ).toBeGreaterThan(0),
-      15_000
+      60_000
     )
     const page = await read()
     const age =

@@ -83,7 +83,7 @@ const loseResponse = (urls: string) =>
     await route.abort()
   })
 
-const LONG_MILLIS = 30_000
+const LONG_MILLIS = 60_000
 
 const reviews = async (state = "waiting"): Promise<ReadonlyArray<Body>> =>
   (await asOperator("GET", `/image-reviews?state=${state}`)).data as ReadonlyArray<Body>

@@ -248,7 +248,7 @@ describe("no client can identify the provider from", () => {
 
 it("the metrics contain no API key, customer, conversation or upstream model", async () => {
   const read = async () => (await fetch(metricsUrl)).text()
-  await vi.waitFor(async () => expect(await read()).toMatch(/^tollgate_ledger_unsettled 0$/m))
+  await vi.waitFor(async () => expect(await read()).toMatch(/^tollgate_ledger_unsettled 0$/m), 30_000)
   const page = await read()
   expect(page).toContain('tollgate_requests_total{protocol="chat",status="200",ending="complete"}')
   expect(page).toContain('ending="broken"')

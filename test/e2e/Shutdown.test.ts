@@ -136,7 +136,7 @@ it("a stopping server completes the streams that end within the grace period", a
   expect(await observer.query("SELECT 1 FROM settlement")).toHaveLength(3)
   expect(await observer.query("SELECT 1 FROM gateway_node WHERE left_at IS NULL")).toHaveLength(1)
   expect(await observer.audit()).toEqual([])
-}, 60_000)
+})
 
 it("a stopping server settles its open requests despite repeated signals", async () => {
   const server = await ServerProcess.beside(observer, {
@@ -160,4 +160,4 @@ it("a stopping server settles its open requests despite repeated signals", async
     ending: "complete",
     charged_output: BigInt(client.deltas.length)
   })
-}, 60_000)
+})

@@ -82,7 +82,7 @@ beforeAll(async () => {
     })
   ).stdout
   steps = stepsIn(told)
-}, 90_000)
+})
 
 afterAll(async () => {
   if (hasTools) await server.stop()

@@ -67,9 +67,7 @@ const attributesOf = ({ attributes }: Span): Readonly<Record<string, unknown>> =
 const traceOf = (requestId: string): ReadonlyMap<string, Span> =>
   new Map(spans.filter(({ traceId }) => traceId === requestId.replaceAll("-", "")).map((span) => [span.name, span]))
 
-it("a trace has spans for the request, its admission, attempt and settlement", {
-  timeout: 120_000
-}, async () => {
+it("a trace has spans for the request, its admission, attempt and settlement", async () => {
   const server = await ServerProcess.beside(gateway, {
     OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
     OTEL_EXPORTER_OTLP_HEADERS: "x-collector-key=abc=1, x-other=100%, authorization=Basic%20YTpi",
@@ -126,7 +124,7 @@ it("a trace has spans for the request, its admission, attempt and settlement", {
   expect(line).toContain(`trace_id=${failed.replaceAll("-", "")}`)
 })
 
-it("traces are not sent for requests outside the sample", { timeout: 120_000 }, async () => {
+it("traces are not sent for requests outside the sample", async () => {
   const before = requests.length
   const settings = { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_SAMPLER_ARG: "0" }
   const server = await ServerProcess.beside(gateway, settings)
@@ -139,9 +137,7 @@ it("traces are not sent for requests outside the sample", { timeout: 120_000 }, 
   expect(requests).toHaveLength(before)
 })
 
-it("requests are settled while the collector of traces is down", {
-  timeout: 120_000
-}, async () => {
+it("requests are settled while the collector of traces is down", async () => {
   const server = await ServerProcess.beside(gateway, {
     OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9",
     OTEL_TRACES_SAMPLER_ARG: "1"

@@ -197,5 +197,5 @@ it(
       "requests refused with 503 overloaded": refused.length
     })
   },
-  15_000 + FAULTS * 9_000
+  60_000 + FAULTS * 45_000
 )

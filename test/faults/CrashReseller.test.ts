@@ -273,7 +273,7 @@ it(
       "requests without a response": Object.values(withoutResponse).reduce((sum, many) => sum + many, 0)
     })
   },
-  120_000 + KILLS * 5_000
+  240_000 + KILLS * 20_000
 )
 
 const expectEverythingStored = async ({

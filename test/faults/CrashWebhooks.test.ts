@@ -84,4 +84,4 @@ it("the next server delivers the event that a killed server was sending", async 
   expect(await second.stop()).toEqual({ code: 0, signal: null })
   const audit = Layer.provide(PgAudit.layer, TestDatabase.clientLayer(database))
   expect(await Effect.runPromise(Effect.provide(Stores.brokenInvariants, audit))).toEqual([])
-}, 120_000)
+})

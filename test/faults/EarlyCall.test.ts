@@ -112,6 +112,6 @@ describe("a server with a frozen database", () => {
       // The test is meaningful only if the database received the hold of at least one killed server.
       expect(holdsAfterDeath).toBeGreaterThan(0)
     },
-    30_000 + KILLS * 15_000
+    120_000 + KILLS * 15_000
   )
 })

@@ -20,7 +20,7 @@ beforeAll(async () => {
     settings: { NODE_DEAD_AFTER_SECONDS: "3600" }
   })
   servers = await Promise.all([1, 2].map(() => ServerProcess.beside(observer, { NODE_DEAD_AFTER_SECONDS: "2" })))
-}, 60_000)
+})
 afterAll(async () => {
   await Promise.all(servers.map((server) => server.kill()))
   await observer.close()

@@ -261,7 +261,7 @@ describe("a live node", () => {
   })
 
   it("does not count as dead while it gets a seventh of the processor time", async () => {
-    const settings = { NODE_DEAD_AFTER_SECONDS: "4" }
+    const settings = { NODE_DEAD_AFTER_SECONDS: "10" }
     const sweeper = await TestGateway.start({ beside: a, settings })
     const starved = await ServerProcess.beside(a, settings)
     a.upstream.always(asPlayed())
@@ -275,14 +275,14 @@ describe("a live node", () => {
     }
     // All nodes pause for longer than NODE_DEAD_AFTER_SECONDS.
     starved.signal("SIGSTOP")
-    blockEventLoop(4_400)
+    blockEventLoop(10_400)
     starved.signal("SIGCONT")
-    await sleep(4_400)
+    await sleep(10_400)
     client.leave()
     expect(await a.settlementOf(client.requestId)).toMatchObject({ ending: "client_gone" })
     expect(await starved.stop()).toEqual({ code: 0, signal: null })
     await sweeper.stop()
-  }, 60_000)
+  })
 
   it("does not count as dead when event loops block and clocks jump", async () => {
     const settings = { NODE_DEAD_AFTER_SECONDS: DEAD_AFTER_SECONDS }

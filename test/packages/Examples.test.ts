@@ -306,7 +306,7 @@ describe("the ledger service", () => {
     await terminateConnections()
     await vi.waitFor(async () => {
       expect((await post("/settlements", { id: "lost-1", account: "lost", input: 10, output: 5 })).status).toBe(200)
-    })
+    }, 30_000)
   })
 
   it("continues after a request on a lost connection", async () => {
@@ -322,7 +322,7 @@ describe("the ledger service", () => {
     expect([200, 500]).toContain((await settled).status)
     await vi.waitFor(async () => {
       expect([200, 404]).toContain((await post("/settlements", request)).status)
-    })
+    }, 30_000)
     expect(await balanceOf("unread")).toEqual({ posted: 20n, pending: 0n })
   })
 

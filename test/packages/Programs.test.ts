@@ -74,7 +74,6 @@ describe("a program of package.json", () => {
       )
       const list = /^Unknown option '--no-such-option'\. (The options are: .+|There are no options\.)\n$/
       expect(result).toEqual({ code: 2, stdout: "", stderr: expect.stringMatching(list) })
-    },
-    90_000
+    }
   )
 })

@@ -36,7 +36,8 @@ export const make = (contents: "migrated" | "empty" = "migrated"): Effect.Effect
       () => administer(socketDir, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
     )
     return {
-      settings: PgSettings.fromSocket(socketDir, name),
+      // On a busy machine, many concurrent callers of a test wait long for a connection of the pool.
+      settings: { ...PgSettings.fromSocket(socketDir, name), connectionTimeoutMillis: 60_000 },
       url: `postgres://postgres@/${name}?host=${encodeURIComponent(socketDir)}`
     }
   })

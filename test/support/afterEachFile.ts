@@ -7,6 +7,7 @@ import { effect, it, layer, scoped } from "@effect/vitest"
 import { afterAll, afterEach, beforeAll, expect, inject, type RunnerTestCase, type RunnerTestSuite } from "vitest"
 import { removeLeftovers } from "./Leftovers.ts"
 import { takeReplies } from "./openapi/RecordedReply.ts"
+import { mayRunAgain } from "./Retries.ts"
 
 // A call of `layer` replaces these methods of `it` with methods that use the services of that layer. The files of a
 // worker share `it`, so without this line the tests of the next file could run without the test services, such as
@@ -28,17 +29,6 @@ const checkReplies = async (): Promise<void> => {
   if (deviations.size > 0) throw new Error([...deviations].slice(0, 5).join("\n\n"))
 }
 
-/**
- * The folders of the tests that are never run again after a failure. A failure of a rule, of a simulated history or of
- * the ledger is a defect even if it is rare. Other tests also wait for sockets, notifications or the garbage collector,
- * and a busy machine delays them.
- */
-const NO_RETRIES = /\/test\/(domain|simulation|adapters-postgres\/ledger)\//
-
-/** The tests of the ledger that compare real time with a limit. A busy machine delays them too. */
-const TIMED =
-  /\/(DedicatedConnection|GroupCommitQueue|Replication|PgInferenceLedger\.(faults|locks|keyLocks))\.test\.ts$/
-
 const removeRetries = ({ tasks }: RunnerTestSuite): void => {
   for (const task of tasks) {
     if (task.type === "suite") removeRetries(task)
@@ -47,8 +37,7 @@ const removeRetries = ({ tasks }: RunnerTestSuite): void => {
 }
 
 beforeAll((file) => {
-  const { filepath } = file.file
-  if (NO_RETRIES.test(filepath) && !TIMED.test(filepath)) removeRetries(file as RunnerTestSuite)
+  if (!mayRunAgain(file.file.filepath)) removeRetries(file as RunnerTestSuite)
 })
 afterEach(checkReplies)
 afterAll(checkReplies)

@@ -30,7 +30,7 @@ const aNode = (pollMillis: number) =>
 
 const until = (holds: () => boolean) =>
   Effect.repeat(Effect.delay(Effect.sync(holds), "5 millis"), { until: (yes) => yes }).pipe(
-    Effect.timeout("10 seconds")
+    Effect.timeout("60 seconds")
   )
 
 const apply = (...publicNames: ReadonlyArray<string>) =>

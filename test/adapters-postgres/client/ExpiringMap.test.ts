@@ -8,7 +8,7 @@ describe("an expiring map", () => {
     const map = new ExpiringMap<string, number>(10)
     map.set("a", 1)
     expect(map.get("a", HOUR)).toBe(1)
-    await vi.waitFor(() => expect(map.get("a", 5)).toBeUndefined(), { interval: 1 })
+    await vi.waitFor(() => expect(map.get("a", 5)).toBeUndefined(), { interval: 1, timeout: 30_000 })
     // An expired entry is deleted, so a longer age does not return it.
     expect(map.get("a", HOUR)).toBeUndefined()
     expect(map.get("never", HOUR)).toBeUndefined()

@@ -11,8 +11,8 @@ import { Cable } from "./Cable.ts"
 const aListener = Effect.gen(function* () {
   const cable = yield* Cable.scoped((yield* TestDatabase.TestDatabase).settings)
   const built = yield* Layer.build(
-    PgNotifications.layer({ probeMillis: 50, retryMillis: 20 }).pipe(
-      Layer.provide(Layer.succeed(PgSettings, { ...cable.settings, connectionTimeoutMillis: 100 }))
+    PgNotifications.layer({ probeMillis: 500, retryMillis: 20 }).pipe(
+      Layer.provide(Layer.succeed(PgSettings, { ...cable.settings, connectionTimeoutMillis: 2_000 }))
     )
   )
   const notifications = Context.get(built, PgNotifications.PgNotifications)
@@ -25,7 +25,9 @@ const aListener = Effect.gen(function* () {
 })
 
 const until = (isMet: () => boolean) =>
-  Effect.repeat(Effect.delay(Effect.sync(isMet), "5 millis"), { until: (yes) => yes }).pipe(Effect.timeout("5 seconds"))
+  Effect.repeat(Effect.delay(Effect.sync(isMet), "5 millis"), { until: (yes) => yes }).pipe(
+    Effect.timeout("60 seconds")
+  )
 
 const notify = (channel: string, payload: string) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT pg_notify(${channel}, ${payload})`)

@@ -58,7 +58,7 @@ const aServer = (step: Step) =>
     yield* Effect.sync(listening).pipe(
       Effect.delay("5 millis"),
       Effect.repeat({ until: (yes) => yes }),
-      Effect.timeout("5 seconds")
+      Effect.timeout("60 seconds")
     )
     const { authenticate } = Context.get(built, ApiKeyAuthenticator)
     return {

@@ -72,7 +72,9 @@ const aKey = Effect.gen(function* () {
 })
 
 const until = (holds: () => boolean) =>
-  Effect.repeat(Effect.delay(Effect.sync(holds), "5 millis"), { until: (yes) => yes }).pipe(Effect.timeout("5 seconds"))
+  Effect.repeat(Effect.delay(Effect.sync(holds), "5 millis"), { until: (yes) => yes }).pipe(
+    Effect.timeout("60 seconds")
+  )
 
 /** Retries the effect for some seconds until it succeeds, because a notification or a new connection takes time. */
 const soon = <A, E, R>(effect: Effect.Effect<A, E, R>) =>

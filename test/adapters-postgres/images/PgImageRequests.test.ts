@@ -39,7 +39,7 @@ const wired = (options: Parameters<typeof anImageNode>[0] = {}) =>
   })
 
 const eventually = <A, E, R>(condition: Effect.Effect<A, E, R>, holds: (value: A) => boolean) =>
-  Effect.repeat(Effect.delay(condition, "10 millis"), { until: holds }).pipe(Effect.timeout("10 seconds"))
+  Effect.repeat(Effect.delay(condition, "10 millis"), { until: holds }).pipe(Effect.timeout("60 seconds"))
 
 type ImageNode = Effect.Effect.Success<ReturnType<typeof anImageNode>>
 
@@ -486,7 +486,7 @@ describe("image requests", () => {
           })
         )
         expect(begun).toBe("Overloaded")
-        expect(yield* Effect.timeout(Fiber.join(finishing), "2 seconds")).toEqual(completedImage)
+        expect(yield* Effect.timeout(Fiber.join(finishing), "30 seconds")).toEqual(completedImage)
         expect((yield* balancesOf(one)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
         expect(yield* node.tryBegin(anImage(idle))).toBe("begun")
         expect(yield* Stores.brokenInvariants).toEqual([])

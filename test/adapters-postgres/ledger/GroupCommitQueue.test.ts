@@ -121,7 +121,7 @@ const withoutRequestsOfContendedUser = async () => {
   return controlled
 }
 
-const eventually = <A>(holds: () => A): Promise<A> => vi.waitFor(holds, { timeout: 5_000, interval: 2 })
+const eventually = <A>(holds: () => A): Promise<A> => vi.waitFor(holds, { timeout: 60_000, interval: 2 })
 
 const resultOf = (exit: Exit.Exit<unknown, unknown>) =>
   Exit.match(exit, {
@@ -680,7 +680,7 @@ describe("the group commit queue", () => {
     describe("releases the hold of a refused admission after an unknown commit", () => {
       /** Returns a queue in which the refused admission "c1" waits behind a running settlement of the same user. */
       const refusedBehindSettlement = async () => {
-        const controlled = controlledQueue({ batchSize: 1, admissionMillis: 50 })
+        const controlled = controlledQueue({ batchSize: 1, admissionMillis: 1_000 })
         const { queue, transaction, admit, settle, results } = controlled
         admit("c1")
         const first = await transaction(0)

@@ -30,7 +30,7 @@ const wired = (options: Partial<LedgerOptions> = {}) =>
   })
 
 const eventually = <A, E, R>(condition: Effect.Effect<A, E, R>, isMet: (value: A) => boolean) =>
-  Effect.repeat(Effect.delay(condition, "10 millis"), { until: isMet }).pipe(Effect.timeout("10 seconds"))
+  Effect.repeat(Effect.delay(condition, "10 millis"), { until: isMet }).pipe(Effect.timeout("60 seconds"))
 
 describe("the ledger during database faults", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {

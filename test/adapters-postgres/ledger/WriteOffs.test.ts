@@ -50,7 +50,7 @@ describe("the sums of write-offs", () => {
         expected.whole_response = WRITTEN_OFF
         expected.reported_usage = WRITTEN_OFF
         expected.prompt_count = WRITTEN_OFF
-        yield* Effect.promise(() => vi.waitFor(() => expect(byReason()).toEqual(expected)))
+        yield* Effect.promise(() => vi.waitFor(() => expect(byReason()).toEqual(expected), 30_000))
       })
     )
 

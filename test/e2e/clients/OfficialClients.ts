@@ -151,7 +151,7 @@ export const officialClients = (open: () => Promise<GatewayUnderTest>): void => 
   describe("after all calls", () => {
     it("the customer has paid for the usage that the clients received", async () => {
       expect(due).toBeGreaterThan(0n)
-      await expect.poll(gateway.balance, { timeout: 20_000 }).toBe(floorToUsd(UsdPico(gateway.credit - due)))
+      await expect.poll(gateway.balance).toBe(floorToUsd(UsdPico(gateway.credit - due)))
     }, 40_000)
 
     it("a stream that is cut raises an error in every client", async () => {

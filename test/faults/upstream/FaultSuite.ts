@@ -137,7 +137,7 @@ export const faultSuite = (dialect: Dialect, faults: ReadonlyArray<Fault>, moreT
         gateway.upstream.requests
           .filter((request) => request.body.includes(`"${upstreamModel}"`))
           .map(({ path }) => path)
-      await vi.waitFor(() => expect(requestedPaths()).toEqual(fault.at === undefined ? [dialect.path] : []))
+      await vi.waitFor(() => expect(requestedPaths()).toEqual(fault.at === undefined ? [dialect.path] : []), 30_000)
     })
   })
 

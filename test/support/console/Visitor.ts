@@ -5,7 +5,7 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core"
 import { violationsOf } from "../pages/Axe.ts"
 
-const TIMEOUT_MILLIS = 20_000
+const TIMEOUT_MILLIS = 60_000
 
 export interface VisitorOptions {
   readonly language?: "id" | "en"

@@ -17,7 +17,7 @@ export const open = async (): Promise<Browser | string> => {
     return await chromium.launch({
       executablePath,
       args: [...args, "--disable-gpu", "--in-process-gpu"],
-      timeout: 20_000
+      timeout: 60_000
     })
   } catch (error) {
     return error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error)

@@ -36,8 +36,9 @@ afterEach(async () => {
   await upstream.close()
 })
 
-const timeouts = { firstByteMillis: 300, idleMillis: 300, totalMillis: 600 }
-const start = (options: Partial<TestGatewayOptions> = {}) =>
+const shortTimeouts = { firstByteMillis: 900, idleMillis: 900, totalMillis: 1_800 }
+const longTimeouts = { firstByteMillis: 60_000, idleMillis: 60_000, totalMillis: 60_000 }
+const start = (options: Partial<TestGatewayOptions> = {}, timeouts = longTimeouts) =>
   startGateway({ catalog: catalogOf({ baseUrl: upstream.baseUrl, timeouts }), ...options })
 
 /** Sends these bytes repeatedly, as fast as the relay reads them. */
@@ -131,7 +132,8 @@ const attacks: Readonly<Record<string, Attack>> = {
 describe("a provider that", () => {
   it.each(Object.entries(attacks))("%s causes one error for the client", async (_, attack) => {
     const { script: attackScript, streamed = false, code = "upstream_error", maxBytes = 32 * MIB } = attack
-    const gateway = await start({ responseBytes: attackScript.framing === "length" ? 64 * MIB : MIB })
+    const responseBytes = attackScript.framing === "length" ? 64 * MIB : MIB
+    const gateway = await start({ responseBytes }, shortTimeouts)
     upstream.next(attackScript)
     const response = await post(gateway.url, hello({ stream: streamed }))
     const body = await response.text()
@@ -190,7 +192,6 @@ describe("the gateway", () => {
 
   it("relays a provider's stream while another provider is at its memory limit", async () => {
     const upstreams = new FakeUpstreams()
-    const longTimeouts = { firstByteMillis: 60_000, idleMillis: 60_000, totalMillis: 60_000 }
     const both = catalogOf({ timeouts: longTimeouts }, { timeouts: longTimeouts })
     const models = new Map(
       ["hostile", "good"].map((publicName, i) => [

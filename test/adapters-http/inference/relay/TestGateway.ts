@@ -378,9 +378,9 @@ let closed: ReadonlyArray<TestGateway> = []
 export const noResources = (): ReadonlyArray<unknown> =>
   closed.map(() => ({ openRequests: 0, openStreams: 0, openExchanges: 0, bodyBytes: 0, imageBytes: 0 }))
 
-/** Waits at most 25 seconds until the condition is true. */
+/** Waits at most 100 seconds until the condition is true. */
 export const eventually = async (condition: () => boolean, what = "a condition"): Promise<void> => {
-  const deadline = performance.now() + 25_000
+  const deadline = performance.now() + 100_000
   while (!condition()) {
     if (performance.now() > deadline) throw new Error(`timed out while waiting for ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 5))

@@ -65,7 +65,7 @@ describe("a JSON-RPC call", () => {
     try {
       const node = JsonRpc.make("node 1 of 2", new URL(upstream.baseUrl.replace("127.0.0.1", "node.example")), shared)
       const calls = [1, 2, 3].map(() => Effect.runPromise(node.call("eth_chainId", [], Schema.String)))
-      await vi.waitFor(() => expect(pending.length).toBeGreaterThan(0))
+      await vi.waitFor(() => expect(pending.length).toBeGreaterThan(0), 30_000)
       await setTimeout(100)
       expect(pending).toHaveLength(1)
       pending[0]?.()
