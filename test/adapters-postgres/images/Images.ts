@@ -16,7 +16,7 @@ import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { Context, Effect, Layer, Logger, LogLevel } from "effect"
 import type * as Pg from "pg"
-import { aRequest, type Customer } from "../ledger/Customers.ts"
+import { aRequest, type Customer, PATIENCE_MILLIS } from "../ledger/Customers.ts"
 
 export const anImage = (customer: Customer, input = 96n): Admission => ({
   ...aRequest(customer, input),
@@ -48,7 +48,7 @@ export const anImageNode = (options: Partial<PgImageRequests.ImageRequestsOption
   Effect.gen(function* () {
     const own = settings === undefined ? Layer.effect(PgSettings, PgSettings) : Layer.succeed(PgSettings, settings)
     const built = yield* Layer.build(
-      PgImageRequests.layer(options).pipe(Layer.provide(own), Layer.provideMerge(PgNodes.layer))
+      PgImageRequests.layer({ beginMillis: PATIENCE_MILLIS, ...options }).pipe(Layer.provide(own), Layer.provideMerge(PgNodes.layer))
     ).pipe(Logger.withMinimumLogLevel(LogLevel.None))
     const images = Context.get(built, ImageRequests)
     return {

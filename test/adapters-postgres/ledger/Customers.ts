@@ -105,13 +105,16 @@ const inEffects = (ledger: InferenceLedger["Type"]) => ({
   checkpoint: ledger.checkpoint
 })
 
+/** The default deadline of an admission in tests. A busy machine does not reach it. */
+export const PATIENCE_MILLIS = 30_000
+
 /** Starts a node with its ledger. Both stop when the scope closes. */
 export const aNode = (options: Partial<PgInferenceLedger.LedgerOptions> = {}, settings?: Pg.ClientConfig) =>
   Effect.gen(function* () {
     const own = settings === undefined ? Layer.effect(PgSettings, PgSettings) : Layer.succeed(PgSettings, settings)
     // Nothing is logged, because the tests cause faults intentionally.
     const built = yield* Layer.build(
-      PgInferenceLedger.layer(options).pipe(Layer.provideMerge(PgNodes.layer), Layer.provide(own))
+      PgInferenceLedger.layer({ admissionMillis: PATIENCE_MILLIS, ...options }).pipe(Layer.provideMerge(PgNodes.layer), Layer.provide(own))
     ).pipe(Logger.withMinimumLogLevel(LogLevel.None))
     return { ledger: inEffects(Context.get(built, InferenceLedger)), nodes: Context.get(built, Nodes) }
   })
