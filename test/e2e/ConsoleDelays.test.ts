@@ -350,7 +350,7 @@ describe.skipIf(isMissing).sequential("a reseller", () => {
     expect(new URL(visitor.page.url()).pathname).toBe("/console/mint")
   })
 
-  it("creates one order when it asks again after the response has arrived", async () => {
+  it("creates one order when it sends the request again after the response has arrived", async () => {
     const orders = async () => (await server.send("GET", "/api/reseller/topups", resellerToken)).total
     const before = Number(await orders())
     await enter(resellerSession, "/console/topups/new")
@@ -361,7 +361,7 @@ describe.skipIf(isMissing).sequential("a reseller", () => {
     await visitor.follow("/console/topups/new")
     await visitor.sees("The result is unknown")
     await release(pass)
-    await visitor.press("Ask again")
+    await visitor.press("Send again")
     await visitor.at(/\/console\/topups\/[0-9a-f-]{36}$/)
     expect(await orders()).toBe(before + 1)
   })

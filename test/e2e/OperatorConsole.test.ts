@@ -145,7 +145,7 @@ describe.skipIf(isMissing).sequential("an operator", () => {
     await ani.page.unroute("**/quota")
     await ani.page.reload()
     await ani.sees("The result is unknown")
-    await ani.press("Ask again")
+    await ani.press("Send again")
     await ani.sees("It was not booked again.")
     expect(await quota()).toBe("10000000")
     ani.browserErrors.length = 0
@@ -193,18 +193,18 @@ describe.skipIf(isMissing).sequential("an operator", () => {
     await ani.page.unroute("**/credit")
     const json = { error: { code: "rate_limited", message: "Refused.", details: [] } }
     await ani.page.route("**/credit", (route) => route.fulfill({ status: 429, json }))
-    await ani.press("Ask again")
+    await ani.press("Send again")
     await ani.page.getByRole("main").locator(".notice.bad").waitFor()
     await ani.sees("The result is unknown")
     expect(await ani.page.getByRole("button", { name: "Back" }).count()).toBe(0)
     await ani.page.unroute("**/credit")
-    await ani.press("Ask again")
+    await ani.press("Send again")
     await ani.sees("It was not booked again.")
     expect(await payg()).toMatchObject({ balance_usd_micro: String(BigInt(String(before)) + 2_000_000n) })
     ani.browserErrors.length = 0
   })
 
-  it("waives or charges an image review with a reason", async () => {
+  it("waives one image review and charges another, each with a reason", async () => {
     while ((await reviews()).length < 2) await abandonImage()
     await ani.follow("/console/operator/images")
     const waive = ani.page.getByRole("main").getByRole("button", { name: "Waive" })
@@ -270,7 +270,7 @@ describe.skipIf(isMissing).sequential("an operator", () => {
     expect((await asOperator("GET", `/keys/${ids.key}`)).revoked_at).not.toBeNull()
   })
 
-  it("cannot choose a hidden model for a key", async () => {
+  it("cannot save a model for a key if the model was hidden after the page was opened", async () => {
     const name = "soon-hidden"
     const apply = async (hidden: boolean) => {
       const { version: _, ...catalog } = await asOperator("GET", "/catalog")
@@ -388,7 +388,7 @@ describe.skipIf(isMissing).sequential("an operator", () => {
     expect(ani.requests).toContain(`${server.url}/api/operator/holds/sweep`)
   })
 
-  it("sees names and reasons as text", async () => {
+  it("sees markup in names and reasons as plain text that the page does not execute", async () => {
     const shown: ReadonlyArray<readonly [page: string, ...texts: ReadonlyArray<string>]> = [
       ["home", EMOJI],
       ["resellers", NAME, EMOJI],

@@ -135,7 +135,11 @@ describe("a new top-up order", () => {
     ["an amount that is too large for a number", '{"method":"qris","amount_idr":1e400}', ["amount_idr"]],
     ["an empty operation_id", { method: "qris", amount_idr: 10_000, operation_id: "" }, ["operation_id"]],
     ["an operation_id that is a number", { method: "qris", amount_idr: 10_000, operation_id: 7 }, ["operation_id"]],
-    ["an unknown token", { method: "crypto_bep20", amount_usd_micro: 5_000_000, token_kind: "dai" }, ["token_kind"]],
+    [
+      "an unknown token_kind",
+      { method: "crypto_bep20", amount_usd_micro: 5_000_000, token_kind: "dai" },
+      ["token_kind"]
+    ],
     ["a body that is not JSON", "method=qris", [""]]
   ])("is refused with 422 validation_error for %s: %j", async (_, body, paths) => {
     const response = await programme.post(TOPUP, { token: reseller.token, body })
@@ -222,7 +226,7 @@ describe("a paid order", () => {
     }
   )
 
-  it("is credited by POST check", async () => {
+  it("is credited by POST /check, which ignores its body", async () => {
     const payer = await programme.reseller()
     const { body } = await order({ method: "qris", amount_idr: 10_000 }, payer)
     await programme.simulate("pay", textOf(body.order_number))
@@ -243,7 +247,7 @@ describe("a paid order", () => {
     expect(await quotaOf(payer)).toBe(2_000_000n)
   })
 
-  it("is credited with its quota after an overpayment", async () => {
+  it("is credited with only its quota, although the payment is larger", async () => {
     const payer = await programme.reseller()
     const { body } = await order({ method: "crypto_bep20", amount_usd_micro: 2_000_000 }, payer)
     await programme.simulate("overpay", textOf(body.order_number))
@@ -294,7 +298,7 @@ describe("an order", () => {
 })
 
 describe("the order list", () => {
-  it("is sorted from newest to oldest", async () => {
+  it("is divided into pages and sorted from newest to oldest", async () => {
     const payer = await programme.reseller()
     expect((await programme.get("/api/reseller/topups", payer)).text).toBe('{"topups":[],"total":0}')
     const created: Array<Json> = []
@@ -367,7 +371,7 @@ describe("a QRIS order without a provider image", () => {
     return body
   }
 
-  it("has a QR image of the gateway", async () => {
+  it("has a QR image that the gateway serves", async () => {
     const { id, qr_content, qr_image_url } = await created()
     expect(textOf(qr_image_url)).toMatch(new RegExp(`^${plain.url}/qr/${textOf(id)}\\.svg\\?t=[\\w-]{43}$`))
     const response = await fetch(textOf(qr_image_url))
@@ -382,7 +386,7 @@ describe("a QRIS order without a provider image", () => {
   it.each([
     ["gateway.example:8443", "http://gateway.example:8443/qr/"],
     ["[::1]:80", "http://[::1]:80/qr/"]
-  ])("has an image URL that starts with the Host header: %s", async (host, start) => {
+  ])("has an image URL with the scheme http and the host of the Host header: %s", async (host, start) => {
     const client = await RawClient.connect(plain.url)
     const body = JSON.stringify({ method: "qris", amount_idr: 10_000 })
     const bearer = ["authorization", `Bearer ${payer.token}`] as const
@@ -394,17 +398,17 @@ describe("a QRIS order without a provider image", () => {
     expect(textOf(jsonOf(response.body).qr_image_url).slice(0, start.length)).toBe(start)
   })
 
-  it("causes 404 for an invalid image URL", async () => {
+  it("gets the same 404 for an image URL with a wrong id or a wrong seal", async () => {
     const [one, other] = [await created(), await created()]
-    const path = (order: Json, seal: string) => `/qr/${textOf(order.id)}.svg${seal}`
-    const sealOf = (order: Json) => new URL(textOf(order.qr_image_url)).search
+    const path = (order: Json, query: string) => `/qr/${textOf(order.id)}.svg${query}`
+    const queryOf = (order: Json) => new URL(textOf(order.qr_image_url)).search
     const responses = [
       await plain.get(path(one, "")),
       await plain.get(path(one, "?t=")),
-      await plain.get(path(one, sealOf(other))),
-      await plain.get(path(one, `${sealOf(one)}&t=x`)),
-      await plain.get(path({ id: "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70" as never }, sealOf(one))),
-      await plain.get(path({ id: "x" as never }, sealOf(one)))
+      await plain.get(path(one, queryOf(other))),
+      await plain.get(path(one, `${queryOf(one)}&t=x`)),
+      await plain.get(path({ id: "019a9f0e-8d3b-7c6e-8f1a-2b3c4d5e6f70" as never }, queryOf(one))),
+      await plain.get(path({ id: "x" as never }, queryOf(one)))
     ]
     expect(responses.map(refusalIn)).toEqual(Array(6).fill("404 topup_not_found"))
     expect(new Set(responses.map(({ body }) => textOf(body.error?.message))).size).toBe(1)

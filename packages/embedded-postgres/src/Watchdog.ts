@@ -34,7 +34,10 @@ export interface WatchedPostgres {
   readonly exited: Effect.Effect<void>
   /** The last lines of the Postgres log, which can state why Postgres exited. */
   readonly logTail: Effect.Effect<string>
-  /** Renames the lifeline so that other processes can join. The caller runs this effect when Postgres is ready. */
+  /**
+   * Gives the log and the lifeline their final names, so that other processes can find and use this Postgres. The
+   * caller runs this effect when Postgres is ready.
+   */
   readonly announce: Effect.Effect<void, EmbeddedPostgresFailed>
 }
 
@@ -90,7 +93,7 @@ export const watched = (
           () => ""
         )
       ),
-      announce: step("cannot announce Postgres", async () => {
+      announce: step("cannot rename the log or the lifeline of Postgres", async () => {
         await rename(log, home.logFile)
         log = home.logFile
         await rename(lifeline, home.lifeline)

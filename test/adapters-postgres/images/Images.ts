@@ -48,7 +48,10 @@ export const anImageNode = (options: Partial<PgImageRequests.ImageRequestsOption
   Effect.gen(function* () {
     const own = settings === undefined ? Layer.effect(PgSettings, PgSettings) : Layer.succeed(PgSettings, settings)
     const built = yield* Layer.build(
-      PgImageRequests.layer({ beginMillis: PATIENCE_MILLIS, ...options }).pipe(Layer.provide(own), Layer.provideMerge(PgNodes.layer))
+      PgImageRequests.layer({ beginMillis: PATIENCE_MILLIS, ...options }).pipe(
+        Layer.provide(own),
+        Layer.provideMerge(PgNodes.layer)
+      )
     ).pipe(Logger.withMinimumLogLevel(LogLevel.None))
     const images = Context.get(built, ImageRequests)
     return {

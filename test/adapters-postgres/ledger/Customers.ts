@@ -114,7 +114,10 @@ export const aNode = (options: Partial<PgInferenceLedger.LedgerOptions> = {}, se
     const own = settings === undefined ? Layer.effect(PgSettings, PgSettings) : Layer.succeed(PgSettings, settings)
     // Nothing is logged, because the tests cause faults intentionally.
     const built = yield* Layer.build(
-      PgInferenceLedger.layer({ admissionMillis: PATIENCE_MILLIS, ...options }).pipe(Layer.provideMerge(PgNodes.layer), Layer.provide(own))
+      PgInferenceLedger.layer({ admissionMillis: PATIENCE_MILLIS, ...options }).pipe(
+        Layer.provideMerge(PgNodes.layer),
+        Layer.provide(own)
+      )
     ).pipe(Logger.withMinimumLogLevel(LogLevel.None))
     return { ledger: inEffects(Context.get(built, InferenceLedger)), nodes: Context.get(built, Nodes) }
   })

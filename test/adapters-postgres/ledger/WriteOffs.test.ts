@@ -13,12 +13,14 @@ import * as Stores from "../../support/Stores.ts"
 import { anImage, anImageNode, finished } from "../images/Images.ts"
 import { aCustomer, aNode, aRequest, complete, measured } from "./Customers.ts"
 
-// A customer with 1 micro-USD has 1,000,000 pico-USD. A usage of 96 input and 251 output tokens costs 1,100,000.
-const poor = aCustomer({ usdMicro: 1n })
+// The balance of 1 micro-USD is 1,000,000 pico-USD. The usage of 96 input and 251 output tokens costs 1,100,000 pico-USD,
+// so 100,000 pico-USD are written off.
+const newPoorCustomer = aCustomer({ usdMicro: 1n })
 const usage = TokenUsage.plain(Tokens(96n), Tokens(251n))
 const WRITTEN_OFF = 100_000n
 
-const aRequestOf = (streamed: boolean) => Effect.map(poor, (customer) => ({ ...aRequest(customer), streamed }))
+const requestOfPoorCustomer = (streamed: boolean) =>
+  Effect.map(newPoorCustomer, (customer) => ({ ...aRequest(customer), streamed }))
 
 const charging = (source: UsageSource) => () => ({
   ...measured("complete"),
@@ -36,10 +38,12 @@ const stores = Layer.provideMerge(PgOpenHolds.layer(), Stores.layer).pipe(
 // Each test adds to the sums of the previous test.
 describe("the sums of write-offs", () => {
   layer(stores, { excludeTestServices: true })((it) => {
-    it.scoped("contain each write-off of the ledger by its reason", () =>
+    it.scoped("count each write-off of the ledger once, under its reason", () =>
       Effect.gen(function* () {
         const { ledger } = yield* aNode()
-        const [whole, reported, counted, covered] = yield* Effect.all([false, true, true, false].map(aRequestOf))
+        const [whole, reported, counted, covered] = yield* Effect.all(
+          [false, true, true, false].map(requestOfPoorCustomer)
+        )
         if (!whole || !reported || !counted || !covered) return yield* Effect.dieMessage("four requests are expected")
         for (const request of [whole, reported, counted, covered]) yield* ledger.admit(request)
         yield* ledger.settle({ admission: whole, measure: charging("upstream") })
@@ -54,10 +58,10 @@ describe("the sums of write-offs", () => {
       })
     )
 
-    it.scoped("contain the write-off of an image", () =>
+    it.scoped("count the write-off of an image", () =>
       Effect.gen(function* () {
         const { begin, finish } = yield* anImageNode()
-        const image = anImage(yield* poor)
+        const image = anImage(yield* newPoorCustomer)
         yield* begin(image)
         const outcome = outcomeOf({ _tag: "Completed", usage: { prompt: usage, output: usage.output } }, true)
         expect(yield* finish(finished(image, outcome))).toEqual(outcome)
@@ -66,10 +70,10 @@ describe("the sums of write-offs", () => {
       })
     )
 
-    it.scoped("contain the write-off of a sweep", () =>
+    it.scoped("count the write-off of a request that a sweep settles", () =>
       Effect.gen(function* () {
         const { ledger, nodes } = yield* aNode()
-        const { requestId, ...request } = yield* aRequestOf(true)
+        const { requestId, ...request } = yield* requestOfPoorCustomer(true)
         yield* ledger.admit({ requestId, ...request })
         yield* ledger.checkpoint([{ requestId, checkpoint: { input: usage.input, output: usage.output } }])
         yield* nodes.leave

@@ -36,13 +36,19 @@ export const databaseFindings: Effect.Effect<
   return [
     ...findings,
     ...(yield* findingOnFailure("catalog", "The catalog cannot be read.")(catalogFindings(providerKey(isProduction)))),
-    ...(yield* findingOnFailure("key peppers", "The API keys cannot be counted.")(keyPepperFindings)),
+    ...(yield* findingOnFailure(
+      "key peppers",
+      "The API keys and webhook secrets of each pepper cannot be counted."
+    )(keyPepperFindings)),
     ...(yield* findingOnFailure("holds", "The holds cannot be read.")(holdFindings)),
     ...(yield* findingOnFailure("images", "The image reviews cannot be read.")(imageFindings))
   ]
 })
 
-/** The variable of the simulated provider. A server with the demo needs no value of it, and production has no demo. */
+/**
+ * The environment variable with the API key of the simulated provider. A server with the demo works without this
+ * variable. In production there is no demo, so the variable must be set.
+ */
 const DEMO_KEY_ENV = "SIMULATOR_API_KEY"
 
 /**

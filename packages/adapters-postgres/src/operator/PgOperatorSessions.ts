@@ -99,7 +99,8 @@ export const layer: Layer.Layer<OperatorSessions, never, SqlClient.SqlClient> = 
             FROM operator_session WHERE token_digest = ${digestOf(token)}`
           const { recorded, session } = yield* decideUse(row && toSession(row), row?.now ?? new Date(0))
           if (recorded) {
-            // The session may have ended since it was read. An ended session cannot change.
+            // The session may have ended since it was read. A trigger refuses every change of an ended session, so the
+            // condition skips such a session.
             yield* sql`UPDATE operator_session SET used_at = greatest(used_at, ${session.usedAt})
               WHERE id = ${session.id} AND ended_at IS NULL`
           }

@@ -4,6 +4,8 @@
  *     admitting ─▶ trying ─▶ settling ─▶ over
  *
  * The phase "trying" can begin before the hold is durable. The phase "settling" begins only when the hold is durable.
+ * A refused admission leads from "admitting" to "over". A prompt that the hold does not cover leads from "admitting" to
+ * "settling".
  */
 import type { Callable, Candidate } from "@tollgate/domain/catalog/Catalog"
 import { type Ending, type LocalCounts, needsLocalCount, type Outcome } from "@tollgate/domain/inference/Charge"
@@ -64,7 +66,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   #route: RouteTraffic
   #clientLeft = false
   #error: AttemptError | undefined
-  /** True after the settlement has been passed to the ledger. */
+  /** Set just before the settlement is passed to the ledger. An exception in that call starts no second settlement. */
   #settlementSent = false
   constructor(
     connection: RelayConnection<Request>,
@@ -88,7 +90,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
 
   admit(): void {
     this.#connection.onDisconnect = () => {
-      // A disconnect does not end a request during its admission: the hold can be settled only after its creation.
+      // In the phase "admitting", a disconnect is only recorded. The request ends when the phase "trying" begins.
       this.#clientLeft = true
       if (this.#phase === "trying") this.#end(CLIENT_GONE)
     }
@@ -102,7 +104,8 @@ export class AdmittedRequest<Request extends InferenceRequest> {
         } else this.#step(() => this.#admitted(exit.value))
       })
     const isAmple = ledger.isAmple(this.#admission)
-    // undici writes to the upstream in a `setImmediate` callback. The admission of a stream must not delay this write.
+    // undici writes the request to the upstream in a `setImmediate` callback. The admission of a stream runs in a later
+    // callback, so that it does not delay this write.
     const isDeferred = isAmple && this.#request.streamed
     if (!isDeferred) admit()
     if (isAmple) this.#step(() => this.#tryRoutes())
@@ -120,7 +123,8 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   }
 
   #promptCovered(exit: Exit.Exit<CoveredPrompt, PromptShortage>): void {
-    // An attempt that began before the hold was durable can end during the count, and its request is then settled.
+    // An attempt that began before the hold was durable can end while `coverPrompt` runs. The settlement of the request
+    // has then begun or ended.
     if (this.#phase === "settling" || this.#phase === "over") return
     if (Exit.isFailure(exit)) this.#end(Exit.failCause(exit.cause))
     else {
@@ -142,7 +146,10 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     }
   }
 
-  /** Calls `settle` as soon as the hold is durable, because only a durable hold can be settled. */
+  /**
+   * Calls `settle` when the hold is durable, because only a durable hold can be settled. Until then, only the first
+   * `settle` is kept.
+   */
   #whenDurable(settle: () => void): void {
     if (this.#isHoldDurable) settle()
     else this.#afterAdmission ??= settle
@@ -212,12 +219,12 @@ export class AdmittedRequest<Request extends InferenceRequest> {
    * gets an error instead of the response. If the client repeats the request, only the repeated request is charged.
    */
   #failSettledElsewhere(): void {
-    const warning = Effect.logWarning("response not sent: another node has settled the request as not delivered")
+    const warning = Effect.logWarning("response not sent: a sweep has already settled the request as not delivered")
     this.#ports.run(Effect.annotateLogs(warning, { request_id: this.#admission.requestId }), () => {})
     this.#finish(Exit.fail(new Overloaded({ retryAfterSeconds: 1 })))
   }
 
-  /** Ends the delivery, aborts an attempt that still runs, and settles the delivered part in the background. */
+  /** Aborts a running attempt if the request failed. Settles the delivered part in the background. */
   #end(exit: Exit.Exit<undefined, AttemptError>): void {
     if (Exit.isFailure(exit)) this.#connection.abort()
     this.#whenDurable(() => this.#settleEnded(exit))
@@ -247,9 +254,10 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   }
 
   /**
-   * Settles a request whose charge could not be computed because of an internal error. A checkpoint that is
-   * computed now replaces the local counts. It needs no tokenizer, and has at most one output token for each delivered
-   * delta. Reported usage is still used. A whole response has no checkpoint, so it is neither written nor charged.
+   * Settles a request whose charge could not be computed because of an internal error. The current checkpoint of the
+   * delivery replaces the local counts. It needs no tokenizer, and has at most one output token for each delivered
+   * delta. Reported usage is still used. A request of which nothing was delivered counts as failed and is not charged.
+   * A whole response is such a request, because it is not written.
    */
   #settleAtCheckpoint(ending: Ending, cause: Cause.Cause<never>): void {
     this.#settlementSent = true

@@ -154,7 +154,8 @@ const outputItemOf = (
 const summaryPart = (text: string): JsonObject => ({ type: "summary_text", text })
 
 /**
- * Builds the reasoning item. It contains a summary or encrypted content only if the request includes the option for it.
+ * Builds the reasoning item. The item contains a summary only if the request sets `reasoning.summary`, and encrypted
+ * content only if `include` names it.
  */
 const reasoningItemOf = ({ id, request, reply }: Response): JsonObject => ({
   id: `rs_${id}`,

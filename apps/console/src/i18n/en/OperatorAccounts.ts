@@ -91,11 +91,11 @@ export const operatorAccountTexts = {
     change: "Change",
     after: "Balance afterwards",
     book: "Book now",
-    askAgain: "Ask again",
+    sendAgain: "Send again",
     discard: "Discard",
     unknown: "The result is unknown",
     unknownText:
-      "The service did not confirm the change, so it is unknown whether the change was booked. Ask again: the same change is never booked twice.",
+      "The service did not confirm the change, so it is unknown whether the change was booked. Send it again: the same change is never booked twice.",
     done: "Booked",
     doneBefore: "This change was booked before. It was not booked again.",
     balance: "Balance",

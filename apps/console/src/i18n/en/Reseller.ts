@@ -47,8 +47,8 @@ export const resellerTexts = {
     mintNow: "Mint now",
     unknown: "The result is unknown",
     unknownText:
-      "The service did not confirm the mint, so it is unknown whether the plan was minted. Ask again: the same mint is never debited twice.",
-    askAgain: "Ask again",
+      "The service did not confirm the mint, so it is unknown whether the plan was minted. Send it again: the same mint is never debited twice.",
+    sendAgain: "Send again",
     discard: "Discard",
     done: "Minted",
     doneText: (tokens: string, email: string) => `${email} received ${plural(tokens, "token", "tokens")}.`,

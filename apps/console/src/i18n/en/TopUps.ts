@@ -40,8 +40,8 @@ export const topUpTexts = {
     submit: "Create the order",
     unknown: "The result is unknown",
     unknownText:
-      "The service did not confirm the order, so it is unknown whether the order was created. Ask again: the same order is never created twice.",
-    askAgain: "Ask again",
+      "The service did not confirm the order, so it is unknown whether the order was created. Send it again: the same order is never created twice.",
+    sendAgain: "Send again",
     states: {
       waiting: "Waiting for payment",
       underpaid: "Underpaid",

@@ -93,11 +93,11 @@ export const operatorAccountTexts: typeof english = {
     change: "Perubahan",
     after: "Saldo sesudahnya",
     book: "Bukukan sekarang",
-    askAgain: "Tanyakan lagi",
+    sendAgain: "Kirim lagi",
     discard: "Abaikan",
     unknown: "Hasilnya belum diketahui",
     unknownText:
-      "Layanan belum mengonfirmasi perubahan, jadi belum diketahui apakah perubahan sudah dibukukan. Tanyakan lagi: perubahan yang sama tidak pernah dibukukan dua kali.",
+      "Layanan belum mengonfirmasi perubahan, jadi belum diketahui apakah perubahan sudah dibukukan. Kirim lagi: perubahan yang sama tidak pernah dibukukan dua kali.",
     done: "Sudah dibukukan",
     doneBefore: "Perubahan ini sudah dibukukan sebelumnya, dan tidak dibukukan lagi.",
     balance: "Saldo",

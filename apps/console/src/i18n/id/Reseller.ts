@@ -47,8 +47,8 @@ export const resellerTexts: typeof english = {
     mintNow: "Jual sekarang",
     unknown: "Hasilnya belum diketahui",
     unknownText:
-      "Layanan belum mengonfirmasi penjualan, jadi belum diketahui apakah paket sudah terjual. Tanyakan lagi: kuota tidak pernah dipotong dua kali untuk penjualan yang sama.",
-    askAgain: "Tanyakan lagi",
+      "Layanan belum mengonfirmasi penjualan, jadi belum diketahui apakah paket sudah terjual. Kirim lagi: kuota tidak pernah dipotong dua kali untuk penjualan yang sama.",
+    sendAgain: "Kirim lagi",
     discard: "Abaikan",
     done: "Terjual",
     doneText: (tokens, email) => `${email} menerima ${tokens} token.`,

@@ -42,8 +42,8 @@ export const topUpTexts: typeof english = {
     submit: "Buat pesanan",
     unknown: "Hasilnya belum diketahui",
     unknownText:
-      "Layanan belum mengonfirmasi pesanan, jadi belum diketahui apakah pesanan sudah dibuat. Tanyakan lagi: pesanan yang sama tidak pernah dibuat dua kali.",
-    askAgain: "Tanyakan lagi",
+      "Layanan belum mengonfirmasi pesanan, jadi belum diketahui apakah pesanan sudah dibuat. Kirim lagi: pesanan yang sama tidak pernah dibuat dua kali.",
+    sendAgain: "Kirim lagi",
     states: {
       waiting: "Menunggu pembayaran",
       underpaid: "Kurang bayar",

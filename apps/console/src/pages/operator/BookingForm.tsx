@@ -126,7 +126,7 @@ const Confirm = ({ pending, balanceUsdMicro, send, onDiscard }: ConfirmProps) =>
       {send.problem?.isUnknown === false && <OperatorProblem problem={send.problem} />}
       <p class="actions">
         <button type="button" class="button primary" aria-disabled={send.running} onClick={send.run}>
-          {send.running ? common.sending : pending.isSent ? texts.askAgain : texts.book}
+          {send.running ? common.sending : pending.isSent ? texts.sendAgain : texts.book}
         </button>
         {!send.running && (
           <button type="button" class="button" onClick={onDiscard}>

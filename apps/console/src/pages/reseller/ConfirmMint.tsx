@@ -127,7 +127,7 @@ export const ConfirmMint = ({ mint, tier, quota, onTierChanged, onDone }: Confir
           disabled={isShort}
           onClick={() => send.run(undefined)}
         >
-          {send.running ? common.sending : mint.isSent ? texts.askAgain : texts.mintNow}
+          {send.running ? common.sending : mint.isSent ? texts.sendAgain : texts.mintNow}
         </button>
         {!send.running && (
           <button type="button" class="button" onClick={() => forgetMint(mint.operationId)}>

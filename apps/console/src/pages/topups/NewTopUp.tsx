@@ -189,7 +189,7 @@ export const NewTopUp = () => {
         {(!isRepeat || create.problem?.isUnknown === false) && refusedAmount === undefined && (
           <CreateProblem problem={create.problem} />
         )}
-        <Submit running={create.running}>{isRepeat ? texts.askAgain : texts.submit}</Submit>
+        <Submit running={create.running}>{isRepeat ? texts.sendAgain : texts.submit}</Submit>
       </Form>
     </Page>
   )

@@ -16,7 +16,7 @@ import { Agent, type Dispatcher, request } from "undici"
 import { makeHostLookup } from "../../connection/HostLookup.ts"
 import { safeConnector } from "../../connection/SafeConnector.ts"
 
-/** The error of one or more calls to BSC nodes that gave no usable result. */
+/** The BSC nodes gave no usable result: one or more calls failed, or too few nodes are configured. */
 export class RpcFailed extends Data.TaggedError("RpcFailed")<{
   readonly kind: ProviderUnavailable["kind"]
   /** The JSON-RPC error code in the response; undefined if there is none. */
@@ -38,7 +38,7 @@ const CALL_TIMEOUT_MILLIS = 3_000
 const MAX_RESPONSE_BYTES = 1_048_576
 const MAX_HEADER_BYTES = 32_768
 const MAX_CONNECTIONS = 32
-const MESSAGE_CHARACTERS = 160
+const MAX_MESSAGE_CHARACTERS = 160
 
 /** Creates the HTTP client for all BSC nodes. The default of `lookup` is the resolver of the operating system. */
 export const openAgent = (lookup?: LookupFunction): Effect.Effect<Agent> =>
@@ -79,7 +79,7 @@ export const make = (name: string, url: URL, dispatcher: Dispatcher): JsonRpc =>
         const response = await request(origin, options)
         return { status: response.statusCode, text: await response.body.text() }
       },
-      catch: (cause) => failed(...brokenBy(cause, method))
+      catch: (cause) => failed(...describeConnectionError(cause, method))
     }).pipe(
       Effect.retry({ times: 1, while: ({ kind }) => kind === "network" }),
       Effect.timeoutFail({
@@ -92,8 +92,8 @@ export const make = (name: string, url: URL, dispatcher: Dispatcher): JsonRpc =>
     name,
     call: (method, params, result) =>
       Effect.flatMap(exchange(method, params), ({ status, text }) => {
-        const refused = kindOfStatus(status)
-        if (refused !== undefined) return failed(refused, `${method} returned status ${status}`)
+        const failureKind = kindOfStatus(status)
+        if (failureKind !== undefined) return failed(failureKind, `${method} returned status ${status}`)
         const envelope = Schema.decodeEither(Envelope)(text)
         if (Either.isLeft(envelope)) {
           const kind = status === 200 ? "bad_response" : "rejected"
@@ -102,11 +102,11 @@ export const make = (name: string, url: URL, dispatcher: Dispatcher): JsonRpc =>
         const { error } = envelope.right
         if (error !== undefined && error !== null) {
           // Remove secrets before the text is cut, because a part of a key would not be recognised.
-          const message = withoutSecrets(url, error.message).slice(0, MESSAGE_CHARACTERS)
+          const message = withoutSecrets(url, error.message).slice(0, MAX_MESSAGE_CHARACTERS)
           return failed("rejected", `${method} was refused: ${error.code} ${message}`, error.code)
         }
         return Schema.decodeUnknown(result)(envelope.right.result).pipe(
-          Effect.mapError(() => failed("bad_response", `the response to ${method} cannot be read`))
+          Effect.mapError(() => failed("bad_response", `the result of ${method} does not have the expected form`))
         )
       })
   }
@@ -121,7 +121,7 @@ const kindOfStatus = (status: number): RpcFailed["kind"] | undefined => {
 const TIMEOUTS = new Set(["UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"])
 
 /** Maps a connection error to a failure. Uses only the error code, because the message can contain the host name. */
-const brokenBy = (cause: unknown, method: string): [RpcFailed["kind"], string] => {
+const describeConnectionError = (cause: unknown, method: string): [RpcFailed["kind"], string] => {
   const code = cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "broken"
   if (code === "UND_ERR_RES_EXCEEDED_MAX_SIZE") return ["bad_response", `the response to ${method} is too long`]
   return [TIMEOUTS.has(code) ? "timeout" : "network", `${method} failed: ${code}`]

@@ -1,7 +1,7 @@
 /**
  * Serves JSON-RPC for the simulated chain as public BSC nodes do. Quantities are hexadecimal without leading zeros.
- * Errors have HTTP status 200 and a member `error`. A request for logs searches at most 5,000 blocks. Some nodes do not
- * count `fromBlock` as one of these blocks. The simulator counts it, as the stricter nodes do.
+ * Errors have HTTP status 200 and a member `error`. A request for the logs of more than 5,000 blocks is refused. Some
+ * nodes do not count `fromBlock` as one of these blocks. The simulator counts it, as the stricter nodes do.
  */
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
 import { json, type WireResponse } from "../payment/SimulatedProvider.ts"
