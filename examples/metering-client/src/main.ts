@@ -4,9 +4,15 @@
  *
  *     node dist/main.js 3      # disconnects after 3 deltas; without a number, reads the whole stream
  */
-import { PicoPerToken } from "@tollgate/domain/ledger/Price"
-import { chargeOf, costOf, type Ending, meterEvent, startMeter } from "@tollgate/domain/metering"
-import { toExactUsdMicro } from "@tollgate/domain/money/UsdPico"
+import {
+  chargeOf,
+  costOf,
+  type Ending,
+  meterEvent,
+  PicoPerToken,
+  startMeter,
+  toExactUsdMicro
+} from "@tollgate/domain/metering"
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base"
 import { startProvider } from "./provider.ts"
 

@@ -1,5 +1,5 @@
 /**
- * Meters one inference request. Another service that bills streams by the rules of this gateway imports only this file.
+ * Meters one inference request. Another service that bills streams by the rules of this gateway needs only this file.
  *
  *     startMeter ─▶ meterEvent, once per event that the client received ─▶ chargeOf ─▶ decideSettlement
  *

@@ -13,8 +13,8 @@ import * as Stores from "../../support/Stores.ts"
 import { anImage, anImageNode, finished } from "../images/Images.ts"
 import { aCustomer, aNode, aRequest, complete, measured } from "./Customers.ts"
 
-// The balance of 1 micro-USD is 1,000,000 pico-USD. The usage of 96 input and 251 output tokens costs 1,100,000 pico-USD,
-// so 100,000 pico-USD are written off.
+// The balance of 1 micro-USD is 1,000,000 pico-USD. The usage of 96 input and 251 output tokens costs 1,100,000
+// pico-USD, so 100,000 pico-USD are written off.
 const newPoorCustomer = aCustomer({ usdMicro: 1n })
 const usage = TokenUsage.plain(Tokens(96n), Tokens(251n))
 const WRITTEN_OFF = 100_000n

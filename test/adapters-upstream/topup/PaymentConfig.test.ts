@@ -81,7 +81,7 @@ describe("with configured providers", () => {
       "crypto_bep20 bsc false"
     ])
     expect(settingsOf(settings, "midtrans")).toMatchObject({
-      callbackUrl: "https://gateway.example.com/webhooks/payments/midtrans"
+      webhookUrl: "https://gateway.example.com/webhooks/payments/midtrans"
     })
     expect(settingsOf(settings, "bsc")).toMatchObject({ rpcUrls: { length: 2 } })
   })
@@ -91,7 +91,7 @@ describe("with configured providers", () => {
   })
 
   it("the providers get no webhook URL without PUBLIC_BASE_URL", () => {
-    expect(settingsOf(config(ALL), "nowpayments")).toMatchObject({ callbackUrl: undefined })
+    expect(settingsOf(config(ALL), "nowpayments")).toMatchObject({ webhookUrl: undefined })
   })
 
   it("the simulator is refused", () => {

@@ -34,7 +34,7 @@ export const LONG_TIMEOUT = { timeoutMillis: 60_000, retryPauseMillis: 1 }
 
 export const anAccount = (parts: Partial<AccountSettings> & { readonly baseUrl: string }): AccountSettings => ({
   atSimulator: true,
-  callbackUrl: "https://tollgate.example/webhooks/payments/here",
+  webhookUrl: "https://tollgate.example/webhooks/payments/here",
   expiryMinutes: 15,
   limits: LONG_TIMEOUT,
   ...parts

@@ -161,6 +161,17 @@ describe("a payment observation", () => {
     expect(order).toMatchObject({ status: "pending", evidence: { remarks: ["odd"] } })
   })
 
+  it("raises an alert once a day if the reason changes and no further remark can be stored", () => {
+    let order = anOrder()
+    const alerts: Array<number> = []
+    for (let minute = 0; minute < 3 * 24 * 60; minute++) {
+      const { alert, order: next } = decideRefresh(order, odd(`odd ${minute}`), instant(minute * MINUTE))
+      if (alert !== undefined) alerts.push(minute)
+      order = next
+    }
+    expect(alerts).toEqual([...Array(100).keys(), 24 * 60, 2 * 24 * 60])
+  })
+
   property("raises an alert for a new reason at any time", [order, someTime, someTime], (order, first, later) => {
     const alerted = decideRefresh(order, odd("odd"), first)
     return alerted.alert === "odd" && decideRefresh(alerted.order, odd("odder"), later).alert === "odder"

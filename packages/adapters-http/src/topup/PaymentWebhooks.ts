@@ -49,7 +49,7 @@ const paymentWebhook = HttpApiEndpoint.post("receivePaymentWebhook", "/webhooks/
       description:
         "After a notification, this service requests the payment status from the payment provider. Notifications about " +
         "unknown orders are acknowledged like all others. The response is 503 if the payment status could not be read " +
-        "and would not be read again automatically without a repeat of the notification.",
+        "and no later refresh of the order is scheduled, so that the payment provider repeats the notification.",
       public: true,
       errors: ["BadSignature", "NotFound", "RequestTooLarge", "PaymentProviderUnavailable", "Overloaded"]
     })

@@ -197,8 +197,8 @@ type Listed = typeof ListedTopUpOrder.Type
 type QrUrlOf = (id: OrderId) => string
 
 /**
- * Converts an order to its body in a list. If the payment provider supplies no QR image, `qrUrlOf` returns the URL of
- * the image that this service draws.
+ * Converts an order to its body in a list. `qrUrlOf` returns the URL of the image that this service draws. This URL is
+ * used if the payment provider supplies no image.
  */
 export const toListed = (order: TopUpOrder, qrUrlOf: QrUrlOf): Listed => ({
   id: order.id,

@@ -209,7 +209,7 @@ const rows: RowsOf<ResellerFailure> = {
     message: () => "This payment method is temporarily unavailable. Try again later or use another method.",
     headers: retryAfter,
     meaning:
-      "A payment cannot be opened or read now: no payment provider of the method is available, or the reseller has used up its share; see `retry-after`.",
+      "A payment cannot be opened or read now: no payment provider of the method is available, or the reseller opens too many payments at the same time; see `retry-after`.",
     example: new PaymentProviderUnavailable({ retryAfterSeconds: 30 })
   },
   Overloaded: overloaded

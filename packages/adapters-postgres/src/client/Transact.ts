@@ -71,8 +71,8 @@ const defectOf = (error: SqlError): unknown =>
 /**
  * Reads the time of the database clock, the only clock that all nodes share, in whole milliseconds.
  *
- * A caller that locks a row before it reads the time gets no earlier time than any earlier transaction that locked this
- * row and then read the time.
+ * If every transaction locks the same row before it reads the time, their times never decrease in the order of the
+ * locks.
  */
 export const databaseTime: Effect.Effect<Date, SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

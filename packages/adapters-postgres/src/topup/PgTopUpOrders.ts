@@ -42,7 +42,7 @@ import {
   toOrder,
   toPayer,
   toStored,
-  writeStatus
+  writeChanges
 } from "./TopUpRows.ts"
 
 type Drafts = Pick<Context.Tag.Service<TopUpOrders>, "draft" | "ofOperation" | "makeReady" | "abandon" | "abandonStale">
@@ -119,7 +119,7 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
           const before = yield* lockOrder(id)
           const now = yield* databaseTime
           const refreshed = decideRefresh(before, seen, now)
-          yield* writeStatus(refreshed.order, now)
+          yield* writeChanges(refreshed.order, now)
           return { before, refreshed }
         }).pipe(
           transact,
@@ -142,7 +142,7 @@ export const layer: Layer.Layer<TopUpOrders, never, SqlClient.SqlClient> = Layer
           if (credited === undefined) return { order: before, isNew: false }
           yield* writePosted(credited.quota)
           yield* book(credited.booking, ACTOR)
-          yield* writeStatus(credited.order, now)
+          yield* writeChanges(credited.order, now)
           yield* writeEvent(topUpCredited(credited.order))
           return { order: credited.order, isNew: true }
         }).pipe(

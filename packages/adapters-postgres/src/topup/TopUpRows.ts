@@ -54,7 +54,10 @@ export interface OrderRow extends DraftRow {
   readonly checked_at: Date | null
 }
 
-/** A row that is not abandoned. Only a `ready` order has values in the columns that a draft does not have. */
+/**
+ * A row that is not abandoned. The columns that {@link OrderRow} adds to those of a draft are null unless it is
+ * `ready`.
+ */
 export interface EarlierRow extends OrderRow {
   readonly provision_state: ProvisionState
   readonly operation_id: OperationId
@@ -140,8 +143,8 @@ export const fromAmount = (amount: TopUpAmount) =>
     ? { amount_idr: amount.amountIdr, fee_idr: amount.feeIdr, total_idr: amount.totalIdr, token_kind: null }
     : { amount_idr: null, fee_idr: null, total_idr: null, token_kind: amount.tokenKind }
 
-/** Writes the decided status of a locked order, and the time of its next refresh. */
-export const writeStatus = (order: TopUpOrder, now: Date): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
+/** Writes what a refresh or a credit changes in a locked order: its status, received amounts, evidence and times. */
+export const writeChanges = (order: TopUpOrder, now: Date): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql`UPDATE topup_order SET

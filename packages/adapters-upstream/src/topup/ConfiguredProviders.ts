@@ -58,7 +58,7 @@ export const simulatedProviders = (
     if (counterpart === undefined) return []
     const terms = {
       atSimulator: true,
-      callbackUrl: webhookAddress(deployment.gatewayUrl, descriptor.name),
+      webhookUrl: webhookAddress(deployment.gatewayUrl, descriptor.name),
       expiryMinutes: expiryMinutes[descriptor.method]
     }
     const configured = Either.map(descriptor.read(counterpart.environment(deployment)), (values) =>

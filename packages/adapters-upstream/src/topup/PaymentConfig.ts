@@ -39,7 +39,7 @@ export const readPaymentConfig = (
     (descriptor) =>
       descriptor.configure(values, {
         atSimulator: false,
-        callbackUrl: webhookAddress(values.PUBLIC_BASE_URL, descriptor.name),
+        webhookUrl: webhookAddress(values.PUBLIC_BASE_URL, descriptor.name),
         expiryMinutes: expiryMinutes[descriptor.method]
       }) ?? []
   )

@@ -1,7 +1,7 @@
 /**
- * Single-flight: concurrent callers with the same key share one execution. An execution can run the effect `leave`.
- * From then on, new callers do not join it, but start another execution. The number of executions that have not run
- * `leave` is limited.
+ * Single-flight: concurrent callers with the same key share one execution. An execution can run the effect `leave` to
+ * stop the sharing: later callers then start another execution. The number of executions that have not run `leave` is
+ * limited.
  *
  * An execution runs in the scope and context in which the single-flight was made, not in the scope and context of a
  * caller. If a caller is interrupted, the execution continues, even if no caller waits any more.

@@ -1,6 +1,7 @@
 /**
- * Handles a payment provider's webhook: refreshes the order that the webhook names (docs/reference/reseller.md#d9). The
- * payment state in the webhook is not used, because the refresh reads the state from the provider.
+ * Handles a payment provider's webhook (docs/reference/reseller.md#d9): refreshes the order that the webhook names, or
+ * the order of the original payment if the webhook reports a repeated payment. The payment state in the webhook is not
+ * used, because the refresh reads the state from the provider.
  *
  * A webhook with a valid signature is acknowledged even if the named order does not exist. The provider then does not
  * repeat the webhook, and the response does not reveal which orders exist.

@@ -58,8 +58,9 @@ type OpenFailure = AmountOutOfRange | PaymentProviderUnavailable
 /**
  * The cause of a refresh, which decides when the refresh begins.
  *
- * - `reseller`: returns a credited order as it is stored. Does the same with an order that was refreshed less than a
- *   second ago, successfully or not, unless it is `crediting` or simulated, or a refresh of it is running.
+ * - `reseller`: returns a credited order as it is stored, and also an order whose last refresh, successful or not,
+ *   ended less than a second ago. Exceptions are a `crediting` order, a simulated order, and an order whose refresh is
+ *   running.
  * - `webhook`: waits until no refresh of the order runs and the pause has passed. A running refresh is not enough,
  *   because it may have read the payment before the change that the webhook reports.
  * - `operator`, `background`: refreshes even during the pause. Requests of resellers must not have these triggers.
@@ -74,7 +75,7 @@ export class OrderPayments extends Context.Tag("@tollgate/application/OrderPayme
   {
     /**
      * Runs `draft`, which stores a draft, and opens its payment. Fails if the reseller has used up its share of the
-     * openings at this provider. Then either no draft is stored, or the stored draft is abandoned.
+     * openings at this provider. After a failure, no draft is stored, or the stored draft is abandoned.
      */
     readonly open: <E, R>(
       provider: PaymentProvider,
@@ -103,7 +104,10 @@ export const layer: Layer.Layer<OrderPayments, never, Ports> = Layer.scoped(
     const scope = yield* Effect.scope
     const orders = yield* TopUpOrders
     const { all: providers } = yield* PaymentProviders
-    /** No two openings have the same order id. The single-flight continues an opening after its client disconnected. */
+    /**
+     * Limits the openings, and continues an opening after its client has disconnected. No opening is shared, because
+     * each has its own order id.
+     */
     const openings = yield* SingleFlight.make<OrderId, TopUpOrder, OpenFailure, Ports | Scope.Scope>(
       MAX_CONCURRENT_OPENINGS * providers.length
     )
@@ -150,7 +154,7 @@ export const layer: Layer.Layer<OrderPayments, never, Ports> = Layer.scoped(
       })
 
     /** Reads the order with growing pauses until its payment is open or the draft is abandoned. */
-    const openedOrder = (
+    const pollUntilOpened = (
       { draft, operationId }: EarlierTopUp,
       pauseMillis = MIN_AWAIT_PAUSE_MILLIS
     ): Effect.Effect<TopUpOrder, PaymentProviderUnavailable> =>
@@ -158,7 +162,9 @@ export const layer: Layer.Layer<OrderPayments, never, Ports> = Layer.scoped(
         if (Option.isNone(found) || found.value.draft.id !== draft.id) return unavailable()
         const { order } = found.value
         if (order !== undefined) return Effect.succeed(order)
-        const again = Effect.suspend(() => openedOrder(found.value, Math.min(2 * pauseMillis, MAX_AWAIT_PAUSE_MILLIS)))
+        const again = Effect.suspend(() =>
+          pollUntilOpened(found.value, Math.min(2 * pauseMillis, MAX_AWAIT_PAUSE_MILLIS))
+        )
         return Effect.delay(again, Duration.millis(pauseMillis))
       })
 
@@ -183,7 +189,7 @@ export const layer: Layer.Layer<OrderPayments, never, Ports> = Layer.scoped(
     }
 
     /** Returns whether a reseller gets the order as it is stored. */
-    const isUpToDate = (stored: StoredTopUp): Effect.Effect<boolean> => {
+    const mayReturnStored = (stored: StoredTopUp): Effect.Effect<boolean> => {
       const { id, status } = stored.order
       if (status === "credited" || status === "crediting") return Effect.succeed(status === "credited")
       return Effect.map(pauseLeft(stored), (left) => left > 0n && inFlight.running(id) === undefined)
@@ -234,14 +240,14 @@ export const layer: Layer.Layer<OrderPayments, never, Ports> = Layer.scoped(
         ),
 
       awaitOpening: (earlier) => {
-        const opened = Effect.timeoutFail(openedOrder(earlier), { duration: AWAIT_TIMEOUT, onTimeout: unavailable })
+        const opened = Effect.timeoutFail(pollUntilOpened(earlier), { duration: AWAIT_TIMEOUT, onTimeout: unavailable })
         return awaitedOpenings.run(earlier.draft.id, () => opened, unavailable())
       },
 
       refresh: (stored, trigger) => {
         switch (trigger) {
           case "reseller":
-            return Effect.flatMap(isUpToDate(stored), (is) =>
+            return Effect.flatMap(mayReturnStored(stored), (is) =>
               is ? unchanged(stored) : startOrJoin(stored, refreshWithinShare(stored))
             )
           case "webhook": {

@@ -22,12 +22,12 @@ export type AmountDue =
 /** The data of a payment that do not change while the order exists. */
 export interface PaymentIntent {
   readonly orderId: OrderId
-  /** The reference of the order in requests to payment providers that record orders. */
+  /** The name of the order in requests to payment providers. Nodes of BNB Smart Chain do not receive it. */
   readonly orderNumber: OrderNumber
   readonly method: PaymentMethod
   readonly due: AmountDue
   readonly payer: { readonly name: string; readonly email: Email }
-  /** The number of the order's deposit address, never used by another order; undefined if the provider needs none. */
+  /** The index from which the order's own deposit address is derived; undefined if the provider needs none. */
   readonly depositIndex: number | undefined
   readonly createdAt: Date
 }

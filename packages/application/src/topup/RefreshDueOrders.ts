@@ -17,7 +17,7 @@ import { type StoredTopUp, TopUpOrders } from "./TopUpOrders.ts"
 
 /** The age at which a draft becomes stale. It is much longer than the timeout for opening a payment (20 seconds). */
 const STALE_AFTER = Duration.minutes(2)
-const MAX_CONCURRENT_REFRESHES = 8
+const BATCH_CONCURRENCY = 8
 /**
  * The number of orders in a batch. A batch ends within `LEASE`, even if every provider request runs into its timeout.
  */
@@ -60,7 +60,7 @@ export const refreshDue = (
     const providers = (yield* PaymentProviders).all.map(({ label }) => label)
     const abandoned = yield* orders.abandonStale(STALE_AFTER)
     yield* Effect.forEach(abandoned, ({ draft, payer }) => cancelOrphanedPayment(draft, payer), {
-      concurrency: MAX_CONCURRENT_REFRESHES,
+      concurrency: BATCH_CONCURRENCY,
       discard: true
     })
 
@@ -125,7 +125,7 @@ const refreshAll = (found: ReadonlyArray<StoredTopUp>): Effect.Effect<RefreshCou
             })
           )
         ),
-      { concurrency: MAX_CONCURRENT_REFRESHES }
+      { concurrency: BATCH_CONCURRENCY }
     )
     return all.reduce(sum, NONE)
   })

@@ -58,7 +58,7 @@ export const refreshOrder = (
     if (Option.isNone(observation)) return notRefreshed(order)
     const { order: next, alert } = yield* orders.recordObservation(order.id, observation.value)
     if (alert !== undefined) {
-      yield* Effect.logWarning("an operator must inspect a payment; this observation credited nothing", {
+      yield* Effect.logWarning("an operator must inspect a payment; this alert changed no balance", {
         ...logged(order),
         alert
       })

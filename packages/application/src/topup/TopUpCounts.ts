@@ -17,7 +17,7 @@ export type TopUpOutcome = (typeof topUpOutcomes)[number]
 export interface MethodCounts {
   readonly method: PaymentMethod
   readonly outcomes: Record<TopUpOutcome, number>
-  /** The number of observations and webhooks because of which an operator must inspect a payment. */
+  /** The number of alerts that observations and webhooks have raised: an operator must inspect a payment. */
   alerts: number
   creditedUsdMicro: bigint
 }

@@ -89,7 +89,7 @@ export class TopUpOrders extends Context.Tag("@tollgate/application/TopUpOrders"
   TopUpOrders,
   {
     /**
-     * Writes an invisible order (`creating`) with a new id, the time and, if needed, an unused deposit index. Locks the
+     * Stores a draft (`creating`) with a new id, its creation time and, if needed, an unused deposit index. Locks the
      * reseller and applies `decideNewOrder` to its unpaid orders at the database time. Therefore concurrent calls on
      * all nodes together never exceed the maximum, and only one call creates the order of an operation id.
      */

@@ -12,10 +12,10 @@ export const Idr = Brand.refined<Idr>(
 )
 
 /** Returns the exact quota that a payment without its fee buys: 1 IDR buys 100 micro-USD. */
-export const toQuotaUsdMicro = (principal: Idr): UsdMicro => UsdMicro(principal * 100n)
+export const toQuotaUsdMicro = (amountIdr: Idr): UsdMicro => UsdMicro(amountIdr * 100n)
 
 /**
- * Returns the QRIS fee: 5 % of the principal, rounded up to a whole rupiah. The fee is paid in addition, and not
+ * Returns the QRIS fee: 5 % of the amount, rounded up to a whole rupiah. The fee is paid in addition, and not
  * credited.
  */
-export const ceilQrisFee = (principal: Idr): Idr => Idr((principal * 5n + 99n) / 100n)
+export const ceilQrisFee = (amountIdr: Idr): Idr => Idr((amountIdr * 5n + 99n) / 100n)

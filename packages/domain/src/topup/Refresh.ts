@@ -16,7 +16,8 @@
  *
  * Every observation also updates the order's received amount and evidence. The reason of an alert becomes a remark of
  * the order. An alert with the same reason is raised again at most once a day, and not later than one week after the
- * expiry, because an order with a suspicious payment can stay pending forever and can be refreshed every second.
+ * expiry, because an order with a suspicious payment can stay pending forever and can be refreshed every second. An
+ * order stores at most 100 remarks. After that, an alert with a new reason is treated like one that is stored.
  *
  * If the request to the provider fails, there is no observation and the order is unchanged. An order is first marked as
  * `crediting` and then credited. After a crash between these two steps, the next refresh credits the order without a
@@ -42,13 +43,16 @@ export interface Refreshed {
 }
 
 export const decideRefresh = (order: TopUpOrder, seen: PaymentObservation, now: Date): Refreshed => {
-  const evidence = allOf(order.evidence, seen.evidence)
-  const next = { ...order, refreshedAt: now, evidence, received: mostOf(order.received, seen.received) }
-  const move = seen._tag === "Suspicious" ? {} : movedBy(order, seen, now)
+  const evidence = mergedEvidence(order.evidence, seen.evidence)
+  const next = { ...order, refreshedAt: now, evidence, received: largestReceived(order.received, seen.received) }
+  const statusChange = seen._tag === "Suspicious" ? {} : statusChangeOf(order, seen, now)
   const alert = alertOf(seen)
-  if (alert === undefined) return { order: { ...next, ...move }, alert }
-  const remarked = allOf(evidence, { transactions: [], remarks: [alert] })
-  return { order: { ...next, evidence: remarked, ...move }, alert: isDue(alert, order, now) ? alert : undefined }
+  if (alert === undefined) return { order: { ...next, ...statusChange }, alert }
+  const remarked = mergedEvidence(evidence, { transactions: [], remarks: [alert] })
+  return {
+    order: { ...next, evidence: remarked, ...statusChange },
+    alert: isDue(alert, order, now) ? alert : undefined
+  }
 }
 
 const DAY_MILLIS = 24 * 3_600_000
@@ -56,7 +60,8 @@ const REPEATED_FOR_MILLIS = 7 * DAY_MILLIS
 
 /** Returns whether an alert is new for the order or due again. `order` is the order before the observation. */
 const isDue = (alert: string, { evidence, expiresAt, refreshedAt }: TopUpOrder, now: Date): boolean => {
-  if (refreshedAt === undefined || !evidence.remarks.includes(alert)) return true
+  const isNew = evidence.remarks.length < MAX_EVIDENCE && !evidence.remarks.includes(alert)
+  if (refreshedAt === undefined || isNew) return true
   return dayOf(refreshedAt) !== dayOf(now) && now.getTime() - expiresAt.getTime() <= REPEATED_FOR_MILLIS
 }
 
@@ -69,15 +74,15 @@ const alertOf = (seen: PaymentObservation): string | undefined => {
   return alert === undefined ? undefined : shortened(alert, MAX_EVIDENCE_LENGTH)
 }
 
-type Move = Partial<Pick<TopUpOrder, "status" | "paidAt">>
+type StatusChange = Partial<Pick<TopUpOrder, "status" | "paidAt">>
 
-const movedBy = (
+const statusChangeOf = (
   { status, expiresAt, createdAt }: TopUpOrder,
   seen: Exclude<PaymentObservation, { readonly _tag: "Suspicious" }>,
   now: Date
-): Move => {
+): StatusChange => {
   if (status === "crediting" || status === "credited") return {}
-  if (seen._tag === "Paid") return { status: "crediting", paidAt: between(createdAt, seen.paidAt ?? now, now) }
+  if (seen._tag === "Paid") return { status: "crediting", paidAt: clamped(createdAt, seen.paidAt ?? now, now) }
   if (status !== "pending") return {}
   switch (seen._tag) {
     case "Expired":
@@ -91,10 +96,10 @@ const movedBy = (
 }
 
 /** Limits a payment time to the time between the order's creation and now, because the provider's clock can differ. */
-const between = (earliest: Date, time: Date, latest: Date): Date =>
+const clamped = (earliest: Date, time: Date, latest: Date): Date =>
   time.getTime() > latest.getTime() ? latest : time.getTime() < earliest.getTime() ? earliest : time
 
-const mostOf = (before: Received, seen: Received | undefined): Received => ({
+const largestReceived = (before: Received, seen: Received | undefined): Received => ({
   receivedRaw: larger(before.receivedRaw, seen?.receivedRaw),
   receivedUsdMicro: larger(before.receivedUsdMicro, seen?.receivedUsdMicro)
 })
@@ -107,7 +112,7 @@ const MAX_EVIDENCE = 100
 /** The maximum length of a stored transaction, remark or alert. These texts contain texts of the provider. */
 const MAX_EVIDENCE_LENGTH = 500
 
-const allOf = (before: PaymentEvidence, seen: PaymentEvidence | undefined): PaymentEvidence =>
+const mergedEvidence = (before: PaymentEvidence, seen: PaymentEvidence | undefined): PaymentEvidence =>
   seen === undefined
     ? before
     : {

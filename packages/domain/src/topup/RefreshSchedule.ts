@@ -16,12 +16,12 @@ const MIN_PAUSE_MILLIS = 30_000
 const MAX_PAUSE_MILLIS = 3_600_000
 const REFRESHED_FOR_MILLIS = 7 * 24 * 3_600_000
 /** The pause is the time since expiry divided by this number: six minutes at one hour after expiry. */
-const PAUSES_PER_AGE = 10
+const PAUSE_AGE_DIVISOR = 10
 
 const CREDITED_MIN_PAUSE_MILLIS = 60_000
 const CREDITED_MAX_PAUSE_MILLIS = 6 * 3_600_000
 /** The pause is the time since crediting divided by this number: 15 minutes at one hour after crediting. */
-const CREDITED_PAUSES_PER_AGE = 4
+const CREDITED_PAUSE_AGE_DIVISOR = 4
 
 type ScheduledOrder = Pick<TopUpOrder, "method" | "status" | "expiresAt" | "creditedAt">
 
@@ -36,13 +36,13 @@ export const nextRefreshAt = (
   if (status === "credited") {
     const creditedForMillis = now.getTime() - (creditedAt ?? now).getTime()
     if (!canReceiveMore(method) || creditedForMillis > REFRESHED_FOR_MILLIS) return undefined
-    const pause = creditedForMillis / CREDITED_PAUSES_PER_AGE
+    const pause = creditedForMillis / CREDITED_PAUSE_AGE_DIVISOR
     return after(now, Math.min(CREDITED_MAX_PAUSE_MILLIS, Math.max(CREDITED_MIN_PAUSE_MILLIS, pause)))
   }
   const expiredForMillis = now.getTime() - expiresAt.getTime()
   const closed = status === "expired" || status === "failed"
   if (closed && expiredForMillis > REFRESHED_FOR_MILLIS) return undefined
-  const pause = status === "crediting" ? MIN_PAUSE_MILLIS : expiredForMillis / PAUSES_PER_AGE
+  const pause = status === "crediting" ? MIN_PAUSE_MILLIS : expiredForMillis / PAUSE_AGE_DIVISOR
   return after(now, Math.min(MAX_PAUSE_MILLIS, Math.max(MIN_PAUSE_MILLIS, pause)))
 }
 

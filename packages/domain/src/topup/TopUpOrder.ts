@@ -81,8 +81,8 @@ export interface TopUpOrder extends TopUpDraft {
 }
 
 /**
- * The reseller has too many unpaid orders. `retryAfterSeconds` is the time until the first of them expires. A draft,
- * which has no expiry yet, counts with 20 seconds.
+ * The reseller has too many unpaid orders. `retryAfterSeconds` is the time until the first of them expires. A draft has
+ * no expiry yet, and is treated as if it expired in 20 seconds.
  */
 export class TooManyUnpaidOrders extends Schema.TaggedError<TooManyUnpaidOrders>()("TooManyUnpaidOrders", {
   maxUnpaidOrders: Schema.Int,

@@ -148,7 +148,7 @@ export class PaymentControls {
     const { deliver, providers, webhookBase } = this.#options
     const webhook = providers.find(({ name }) => name === payment.provider)?.webhook(payment)
     const standard = webhookBase === undefined ? undefined : `${webhookBase}/webhooks/payments/${payment.provider}`
-    const url = payment.callbackUrl ?? standard
+    const url = payment.webhookUrl ?? standard
     return webhook === undefined || url === undefined ? Effect.succeed(undefined) : deliver(url, webhook)
   }
 

@@ -73,7 +73,7 @@ describe("a whole response", () => {
     expect([status, headers.get("retry-after")]).toEqual([503, "1"])
     expect(JSON.parse(body)).toMatchObject({ error: { code: "overloaded" } })
     expect(body).not.toContain("choices")
-    const warnings = gateway.logged.filter((line) => line.includes("another node has settled the request"))
+    const warnings = gateway.logged.filter((line) => line.includes("a sweep has already settled the request"))
     expect(warnings).toHaveLength(1)
     expect(warnings[0]).toContain(headers.get("x-request-id"))
     client.disconnect()

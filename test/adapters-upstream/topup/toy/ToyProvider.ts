@@ -8,7 +8,7 @@ import {
   labelOf,
   productionAddressErrors
 } from "@tollgate/adapters-upstream/topup/wire/PaymentAccount"
-import { failuresOf } from "@tollgate/adapters-upstream/topup/wire/PaymentFailure"
+import { failuresOf } from "@tollgate/adapters-upstream/topup/wire/PaymentFailures"
 import * as PaymentHttp from "@tollgate/adapters-upstream/topup/wire/PaymentHttp"
 import { describeProvider } from "@tollgate/adapters-upstream/topup/wire/PaymentProviderDescriptor"
 import { idrOf } from "@tollgate/adapters-upstream/topup/wire/WireAmounts"
@@ -49,7 +49,7 @@ const make = (settings: ToySettings): Effect.Effect<PaymentProvider, never, Scop
 
     const open: PaymentProvider["open"] = ({ createdAt, due, orderNumber }) => {
       if (due._tag !== "Rupiah") return Effect.dieMessage("the toy provider takes only rupiah")
-      const body = { ref: orderNumber, total: due.totalIdr, callback: settings.callbackUrl }
+      const body = { ref: orderNumber, total: due.totalIdr, callback: settings.webhookUrl }
       return Effect.map(
         call({ method: "POST", path: "/invoices", body, repeatable: true, read: readAs(Created) }),
         ({ code, id }) => ({

@@ -3,7 +3,7 @@
  * ambiguous.
  */
 import { it } from "@effect/vitest"
-import { failuresOf } from "@tollgate/adapters-upstream/topup/wire/PaymentFailure"
+import { failuresOf } from "@tollgate/adapters-upstream/topup/wire/PaymentFailures"
 import * as PaymentHttp from "@tollgate/adapters-upstream/topup/wire/PaymentHttp"
 import { Effect, Either, Fiber, Redacted } from "effect"
 import { describe, expect } from "vitest"
@@ -237,6 +237,20 @@ describe("a payment provider", () => {
       yield* client.call(post)
       yield* client.call(post)
       expect(upstream.requests.length).toBe(8)
+    }).pipe(quiet)
+  )
+
+  it.scopedLive("is not paused because it cannot return one payment", () =>
+    Effect.gen(function* () {
+      const upstream = yield* ScriptedUpstream.scoped()
+      upstream.always(({ path }) => json({}, path.endsWith("/5") ? 200 : 500))
+      const client = yield* aClient(upstream.baseUrl)
+      const reading = (id: number) => Effect.either(client.call({ ...repeatableGet, path: `/payment/${id}` }))
+      for (let i = 0; i < 20; i++) yield* reading(1)
+      for (const id of [2, 3, 4, 4]) yield* reading(id)
+      expect(Either.isRight(yield* reading(5))).toBe(true)
+      for (const id of [1, 2, 3, 4, 6]) yield* reading(id)
+      expect(Either.getLeft(yield* reading(5))).toMatchObject({ value: { detail: expect.stringContaining("paused") } })
     }).pipe(quiet)
   )
 

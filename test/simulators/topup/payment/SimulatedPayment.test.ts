@@ -24,7 +24,7 @@ const aPayment = (differences: Partial<SimulatedPayment> = {}): SimulatedPayment
   openedAt: 1_000,
   changedAt: 1_000,
   expiresAt: 60_000,
-  callbackUrl: undefined,
+  webhookUrl: undefined,
   requestBody: {},
   impossible: {},
   ...differences

@@ -9,7 +9,7 @@ import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { type AccountSettings, isRealMoney, labelOf } from "../wire/PaymentAccount.ts"
-import { failuresOf, type PaymentFailure, UNKNOWN_STATUS } from "../wire/PaymentFailure.ts"
+import { failuresOf, type PaymentFailures, UNKNOWN_STATUS } from "../wire/PaymentFailures.ts"
 import * as PaymentHttp from "../wire/PaymentHttp.ts"
 import { rupiahOf } from "../wire/WireAmounts.ts"
 import { isKnown, toObservation } from "./MidtransObservation.ts"
@@ -35,7 +35,7 @@ export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider,
   Effect.gen(function* () {
     const label = labelOf(NAME, settings)
     const failures = failuresOf(label)
-    const { baseUrl, limits, serverKey, acquirer, callbackUrl, expiryMinutes } = settings
+    const { baseUrl, limits, serverKey, acquirer, webhookUrl, expiryMinutes } = settings
     const credential = {
       name: "authorization",
       value: Redacted.make(`Basic ${Buffer.from(`${Redacted.value(serverKey)}:`).toString("base64")}`)
@@ -51,7 +51,7 @@ export const make = (settings: MidtransSettings): Effect.Effect<PaymentProvider,
             // For five minutes, Midtrans returns the first response again to a retry, instead of refusing the repeated
             // order number.
             "idempotency-key": intent.orderNumber,
-            ...(callbackUrl === undefined ? {} : { "x-override-notification": callbackUrl })
+            ...(webhookUrl === undefined ? {} : { "x-override-notification": webhookUrl })
           },
           body: {
             payment_type: "qris",
@@ -123,4 +123,4 @@ const CREATED = /^20[01]$/
 const CANCELLED = /^(200|404|407|412)$/
 const PROBED = /^(2\d\d|404|407)$/
 
-const done = ({ withoutAmount }: PaymentFailure) => ({ onLeft: withoutAmount, onRight: () => undefined })
+const done = ({ withoutAmount }: PaymentFailures) => ({ onLeft: withoutAmount, onRight: () => undefined })

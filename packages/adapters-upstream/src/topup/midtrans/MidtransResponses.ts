@@ -7,14 +7,14 @@ import type { Idr } from "@tollgate/domain/money/Idr"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { type AccountSettings, isPayable, isSandbox } from "../wire/PaymentAccount.ts"
-import type { PaymentFailure } from "../wire/PaymentFailure.ts"
+import type { PaymentFailures } from "../wire/PaymentFailures.ts"
 import * as Qris from "../wire/Qris.ts"
 import { mismatchOf } from "./MidtransObservation.ts"
 import { Charge, FRAMED_PICTURE_ACTION, PICTURE_ACTION, Reply, Transaction, timeOf } from "./MidtransWire.ts"
 
 /** Returns the response if the status code in its body is expected; otherwise a failure. */
 export const readReply = (
-  failures: PaymentFailure,
+  failures: PaymentFailures,
   body: unknown,
   expected: RegExp
 ): Either.Either<Reply, AmountRejected | ProviderUnavailable> =>
@@ -24,13 +24,13 @@ export const readReply = (
     (reply) => refusalOf(failures, reply)
   )
 
-const decodeReply = ({ unavailable }: PaymentFailure, body: unknown): Either.Either<Reply, ProviderUnavailable> =>
+const decodeReply = ({ unavailable }: PaymentFailures, body: unknown): Either.Either<Reply, ProviderUnavailable> =>
   Either.mapLeft(Schema.decodeUnknownEither(Reply)(body), () =>
     unavailable("bad_response", "the response has no status_code", true)
   )
 
 const refusalOf = (
-  { unavailable, amountRejected }: PaymentFailure,
+  { unavailable, amountRejected }: PaymentFailures,
   { status_code: code, status_message, validation_messages }: Reply
 ): AmountRejected | ProviderUnavailable => {
   const reported = `${code} ${[status_message ?? "", ...(validation_messages ?? [])].join("; ")}`
@@ -53,7 +53,7 @@ export interface RequestedPayment {
 }
 
 export const readCharge = (
-  { unavailable }: PaymentFailure,
+  { unavailable }: PaymentFailures,
   settings: AccountSettings,
   body: unknown,
   { orderNumber, total, expiresAt }: RequestedPayment
@@ -91,7 +91,7 @@ const pictureOf = ({ actions }: Charge, settings: AccountSettings): string | und
  * success.
  */
 export const readTransaction = (
-  failures: PaymentFailure,
+  failures: PaymentFailures,
   body: unknown
 ): Either.Either<Transaction, ProviderUnavailable> =>
   Either.orElse(Schema.decodeUnknownEither(Transaction)(body), () =>

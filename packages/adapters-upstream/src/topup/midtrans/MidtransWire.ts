@@ -26,7 +26,7 @@ export const Transaction = Schema.Struct({
   transaction_status: Schema.String,
   fraud_status: Schema.optional(Schema.NullOr(Schema.String)),
   settlement_time: Schema.optional(Schema.NullOr(Schema.String)),
-  /** The refunded amount. It is only shown to operators, so a transaction with another form of it is accepted. */
+  /** The refunded amount. Its type is not checked, because it is only shown to operators. */
   refund_amount: Schema.optional(Schema.Unknown)
 })
 export type Transaction = typeof Transaction.Type

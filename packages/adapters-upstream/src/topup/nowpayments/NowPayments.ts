@@ -15,7 +15,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { Digits } from "../wire/ExactJson.ts"
 import { type AccountSettings, isRealMoney, labelOf } from "../wire/PaymentAccount.ts"
-import { failuresOf, UNKNOWN_STATUS } from "../wire/PaymentFailure.ts"
+import { failuresOf, UNKNOWN_STATUS } from "../wire/PaymentFailures.ts"
 import * as PaymentHttp from "../wire/PaymentHttp.ts"
 import { dollarsOf, usdDigits } from "../wire/WireAmounts.ts"
 import { combine, isKnown, type RequestedPayment, toObservation } from "./NowPaymentsObservation.ts"
@@ -46,7 +46,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
   Effect.gen(function* () {
     const label = labelOf(NAME, settings)
     const failures = failuresOf(label)
-    const { baseUrl, limits, apiKey, callbackUrl } = settings
+    const { baseUrl, limits, apiKey, webhookUrl } = settings
     const configured = coinsOf(settings.currencies)
     const { maxConcurrentCalls, timeoutMillis } = { ...PaymentHttp.defaultLimits, ...limits }
     const timeout = Duration.millis(timeoutMillis)
@@ -73,7 +73,7 @@ export const make = (settings: NowPaymentsSettings): Effect.Effect<PaymentProvid
           pay_currency: currency,
           order_id: orderNumber,
           order_description: "Quota top-up",
-          ipn_callback_url: callbackUrl,
+          ipn_callback_url: webhookUrl,
           is_fixed_rate: false,
           is_fee_paid_by_user: false
         },

@@ -6,7 +6,7 @@ import type { AmountRejected, ProviderUnavailable } from "@tollgate/application/
 import type { DepositAddress } from "@tollgate/domain/topup/PaymentMethod"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
-import type { PaymentFailure } from "../wire/PaymentFailure.ts"
+import type { PaymentFailures } from "../wire/PaymentFailures.ts"
 import { usdDigits } from "../wire/WireAmounts.ts"
 import { mismatchOf, type RequestedPayment } from "./NowPaymentsObservation.ts"
 import { type Created, type NowPaymentsCoin, Refusal } from "./NowPaymentsWire.ts"
@@ -18,7 +18,7 @@ export type Failure = AmountRejected | ProviderUnavailable
  * or `bad_response` if the body reports none. The HTTP status is not used.
  */
 export const readAs = <A, I>(
-  failures: PaymentFailure,
+  failures: PaymentFailures,
   body: unknown,
   schema: Schema.Schema<A, I>
 ): Either.Either<A, Failure> =>
@@ -32,7 +32,7 @@ export const readAs = <A, I>(
 const NOTHING: typeof Refusal.Type = {}
 
 const refusalOf = (
-  { unavailable, amountRejected }: PaymentFailure,
+  { unavailable, amountRejected }: PaymentFailures,
   code: string,
   status: string,
   message: string
@@ -55,7 +55,7 @@ export interface OpenedInCoin {
 }
 
 export const readCreated = (
-  { unavailable }: PaymentFailure,
+  { unavailable }: PaymentFailures,
   { tokenKind, network }: NowPaymentsCoin,
   created: Created,
   requested: RequestedPayment

@@ -9,7 +9,7 @@ import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { type AccountSettings, isRealMoney, labelOf } from "../wire/PaymentAccount.ts"
-import { failuresOf, UNKNOWN_STATUS } from "../wire/PaymentFailure.ts"
+import { failuresOf, UNKNOWN_STATUS } from "../wire/PaymentFailures.ts"
 import * as PaymentHttp from "../wire/PaymentHttp.ts"
 import { rupiahOf } from "../wire/WireAmounts.ts"
 import { isKnown, toObservation } from "./TripayObservation.ts"
@@ -38,7 +38,7 @@ export const make = (settings: TripaySettings): Effect.Effect<PaymentProvider, n
   Effect.gen(function* () {
     const label = labelOf(NAME, settings)
     const failures = failuresOf(label)
-    const { baseUrl, limits, apiKey, privateKey, merchantCode, channel, callbackUrl, returnUrl } = settings
+    const { baseUrl, limits, apiKey, privateKey, merchantCode, channel, webhookUrl, returnUrl } = settings
     const credential = { name: "authorization", value: Redacted.make(`Bearer ${Redacted.value(apiKey)}`) }
     const http = yield* PaymentHttp.make({ baseUrl, credential, failures, limits })
 
@@ -57,7 +57,7 @@ export const make = (settings: TripaySettings): Effect.Effect<PaymentProvider, n
             customer_name: [...payer.name].slice(0, MAX_NAME_CHARACTERS).join(""),
             customer_email: payer.email,
             order_items: [{ sku: "TOPUP", name: "Quota top-up", price: total, quantity: 1n }],
-            callback_url: callbackUrl,
+            callback_url: webhookUrl,
             return_url: returnUrl,
             expired_time: BigInt(Math.floor(expiresMillis / 1_000)),
             signature: TripayWebhook.paymentSignature(merchantCode, orderNumber, total, privateKey)

@@ -6,7 +6,7 @@ import type { AmountRejected, OpenedPayment, ProviderUnavailable } from "@tollga
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { type AccountSettings, isPayable, isSandbox } from "../wire/PaymentAccount.ts"
-import type { PaymentFailure } from "../wire/PaymentFailure.ts"
+import type { PaymentFailures } from "../wire/PaymentFailures.ts"
 import * as Qris from "../wire/Qris.ts"
 import { idrOf } from "../wire/WireAmounts.ts"
 import { mismatchOf, type RequestedPayment } from "./TripayObservation.ts"
@@ -16,7 +16,7 @@ export const FEE_ON_CUSTOMER =
   "the payer pays the fee of the Tripay channel; set the channel so that the merchant pays the fee"
 
 export const readEnvelope = (
-  failures: PaymentFailure,
+  failures: PaymentFailures,
   body: unknown
 ): Either.Either<unknown, AmountRejected | ProviderUnavailable> => {
   const decoded = Schema.decodeUnknownEither(Envelope)(body)
@@ -28,7 +28,7 @@ export const readEnvelope = (
 
 /** Maps a refusal to a failure by its message. Tripay has no error codes, only messages in English or Indonesian. */
 const refusalOf = (
-  { unavailable, amountRejected }: PaymentFailure,
+  { unavailable, amountRejected }: PaymentFailures,
   message: string
 ): AmountRejected | ProviderUnavailable => {
   const isBound = /amount|nominal|jumlah/i.test(message) && /min|max|maks|limit|batas/i.test(message)
@@ -39,7 +39,7 @@ const refusalOf = (
 
 /** Reads the response to a request without an amount. Such a request cannot fail with AmountRejected. */
 export const readAsked = <A, I>(
-  failures: PaymentFailure,
+  failures: PaymentFailures,
   body: unknown,
   schema: Schema.Schema<A, I>
 ): Either.Either<A, ProviderUnavailable> =>
@@ -53,7 +53,7 @@ export const readAsked = <A, I>(
   )
 
 export const readCreated = (
-  { unavailable }: PaymentFailure,
+  { unavailable }: PaymentFailures,
   settings: AccountSettings,
   data: unknown,
   requested: Omit<RequestedPayment, "reference">

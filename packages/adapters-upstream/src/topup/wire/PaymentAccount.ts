@@ -12,7 +12,7 @@ export interface PaymentTerms {
    */
   readonly atSimulator: boolean
   /** The URL to which the provider sends webhooks. If undefined, payments are opened without such a URL. */
-  readonly callbackUrl: string | undefined
+  readonly webhookUrl: string | undefined
   /** Minutes from the creation of an order until it expires. */
   readonly expiryMinutes: number
 }
@@ -30,7 +30,7 @@ export interface AccountSettings extends PaymentTerms {
  */
 export const isSandbox = (baseUrl: string): boolean => /sandbox/i.test(baseUrl)
 
-/** Returns the provider name that orders store. A suffix marks an account without real money. */
+/** Returns the label that orders store: the name of the provider, with a suffix for an account without real money. */
 export const labelOf = (name: string, { baseUrl, atSimulator }: AccountSettings): string => {
   if (atSimulator) return `${name}-simulator`
   return isSandbox(baseUrl) ? `${name}-sandbox` : name

@@ -1,5 +1,8 @@
 /**
  * Limits the concurrent calls to one payment provider. A circuit breaker pauses the calls after repeated outages.
+ *
+ * Failures of reads of the same payment count as one failure until another call succeeds. Otherwise one payment that
+ * the provider cannot return, and that is read every second, would pause the calls for all resellers.
  */
 import { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import * as Breaker from "@tollgate/domain/inference/Breaker"
@@ -7,7 +10,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import { isOutage, type PaymentFailure } from "./PaymentFailure.ts"
+import { isOutage, type PaymentFailures } from "./PaymentFailures.ts"
 
 export interface PaymentGateSettings {
   readonly breaker: Breaker.BreakerSettings
@@ -17,17 +20,25 @@ export interface PaymentGateSettings {
 }
 
 export interface PaymentGate {
-  /** Runs the call, or fails immediately if the breaker does not admit the call or the limit is reached. */
-  readonly pass: <A, E>(call: Effect.Effect<A, E>) => Effect.Effect<A, E | ProviderUnavailable>
+  /**
+   * Runs the call, or fails immediately if the breaker does not admit the call or the limit is reached. `read` is the
+   * path that the call reads; undefined if the call is not a read.
+   */
+  readonly pass: <A, E>(
+    call: Effect.Effect<A, E>,
+    read: string | undefined
+  ) => Effect.Effect<A, E | ProviderUnavailable>
 }
 
 export const make = (
-  { label, unavailable }: PaymentFailure,
+  { label, unavailable }: PaymentFailures,
   { breaker: settings, maxConcurrentCalls, nowMillis }: PaymentGateSettings
 ): PaymentGate => {
   let breaker: Breaker.Breaker = Breaker.closed
   let running = 0
   let lastOutage: ProviderUnavailable | undefined
+  /** The reads whose failure the closed breaker has counted since the last success. */
+  const failedReads = new Set<string>()
 
   /**
    * Admits a call. Returns true if the call is the probe: the one call that a half-open breaker admits to test the
@@ -51,7 +62,7 @@ export const make = (
     return Effect.succeed(passage.breaker.state === "half_open")
   })
 
-  const leave = <A, E>(probes: boolean, exit: Exit.Exit<A, E>) =>
+  const leave = <A, E>(probes: boolean, exit: Exit.Exit<A, E>, read: string | undefined) =>
     Effect.suspend(() => {
       running -= 1
       const outage = outageIn(exit)
@@ -60,7 +71,7 @@ export const make = (
       // current state of the provider.
       if (breaker.state !== "closed" && !probes) return Effect.void
       const before = breaker.state
-      const next = judge(breaker, exit, outage)
+      const next = judge(breaker, exit, outage, read)
       breaker = next
       if (next.state === "open" && before === "closed") {
         return Effect.logWarning("payment provider failed repeatedly; calls to it are paused", {
@@ -73,12 +84,32 @@ export const make = (
         : Effect.void
     })
 
-  const judge = <A, E>(before: Breaker.Breaker, exit: Exit.Exit<A, E>, outage: ProviderUnavailable | undefined) => {
-    if (outage !== undefined) return Breaker.failed(before, settings, nowMillis())
-    return isInterrupted(exit) ? Breaker.undecided(before, nowMillis()) : Breaker.served(before)
+  const judge = <A, E>(
+    before: Breaker.Breaker,
+    exit: Exit.Exit<A, E>,
+    outage: ProviderUnavailable | undefined,
+    read: string | undefined
+  ) => {
+    if (outage !== undefined) {
+      if (before.state === "closed" && read !== undefined) {
+        if (failedReads.has(read)) return before
+        failedReads.add(read)
+      }
+      return Breaker.failed(before, settings, nowMillis())
+    }
+    if (isInterrupted(exit)) return Breaker.undecided(before, nowMillis())
+    failedReads.clear()
+    return Breaker.served(before)
   }
 
-  return { pass: (call) => Effect.acquireUseRelease(enter, () => call, leave) }
+  return {
+    pass: (call, read) =>
+      Effect.acquireUseRelease(
+        enter,
+        () => call,
+        (probes, exit) => leave(probes, exit, read)
+      )
+  }
 }
 
 const outageIn = <A, E>(exit: Exit.Exit<A, E>): ProviderUnavailable | undefined => {

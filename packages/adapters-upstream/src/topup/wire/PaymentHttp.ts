@@ -17,7 +17,7 @@ import { Pool } from "undici"
 import { makeHostLookup } from "../../connection/HostLookup.ts"
 import { safeConnector } from "../../connection/SafeConnector.ts"
 import * as ExactJson from "./ExactJson.ts"
-import { isOutage, type PaymentFailure } from "./PaymentFailure.ts"
+import { isOutage, type PaymentFailures } from "./PaymentFailures.ts"
 import * as PaymentGate from "./PaymentGate.ts"
 
 export interface PaymentLimits {
@@ -46,7 +46,7 @@ export interface PaymentHttpOptions {
   readonly baseUrl: string
   /** The header that authenticates every call to the provider. */
   readonly credential: { readonly name: string; readonly value: Redacted.Redacted<string> }
-  readonly failures: PaymentFailure
+  readonly failures: PaymentFailures
   readonly limits?: Partial<PaymentLimits> | undefined
 }
 
@@ -132,12 +132,12 @@ export const make = ({
 
     const attempt = <A, E>(call: PaymentCall<A, E>): Effect.Effect<A, E | ProviderUnavailable> =>
       exchange(call).pipe(
-        Effect.flatMap(({ status, text }) => Either.flatMap(understand(failures, status, text), call.read))
+        Effect.flatMap(({ status, text }) => Either.flatMap(parseResponse(failures, status, text), call.read))
       )
 
     const call = <A, E = never>(call: PaymentCall<A, E>): Effect.Effect<A, E | ProviderUnavailable> =>
       Effect.suspend(() => {
-        const asks = call.method === "GET"
+        const isRead = call.method === "GET"
         // The first attempt may have had an effect even if the retry is refused, so the failure stays ambiguous.
         let mayHaveBeenDone = false
         const noting = attempt(call).pipe(
@@ -159,10 +159,10 @@ export const make = ({
           }),
           Effect.mapError((error) => {
             if (!(error instanceof ProviderUnavailable)) return error
-            return failures.unavailable(error.kind, error.detail, !asks && (error.ambiguous || mayHaveBeenDone))
+            return failures.unavailable(error.kind, error.detail, !isRead && (error.ambiguous || mayHaveBeenDone))
           })
         )
-      }).pipe(gate.pass)
+      }).pipe((guarded) => gate.pass(guarded, call.method === "GET" ? call.path : undefined))
 
     return { call }
   })
@@ -171,8 +171,8 @@ export const make = ({
  * Returns a failure if the status is 3xx, 401, 403, 429 or 5xx, or if the body is too large or not JSON. Returns any
  * other response with its parsed body, for the provider's adapter.
  */
-const understand = (
-  { unavailable }: PaymentFailure,
+const parseResponse = (
+  { unavailable }: PaymentFailures,
   status: number,
   text: string | undefined
 ): Either.Either<PaymentResponse, ProviderUnavailable> => {

@@ -18,7 +18,8 @@ export const idrOf = (text: string): Idr | undefined => {
 }
 
 /**
- * Parses dollars; returns `undefined` if the text is not a whole number of micro-USD, or not below {@link MICRO_BELOW}.
+ * Parses dollars; returns `undefined` if the text is not a whole number of micro-USD, or not below
+ * {@link MICRO_USD_LIMIT}.
  */
 export const usdMicroOf = (text: string): UsdMicro | undefined => {
   const read = microOf(text)
@@ -27,7 +28,7 @@ export const usdMicroOf = (text: string): UsdMicro | undefined => {
 
 /**
  * Parses dollars and rounds down to whole micro-USD; returns `undefined` if the text does not match {@link DECIMAL}, or
- * if the amount is not below {@link MICRO_BELOW}.
+ * if the amount is not below {@link MICRO_USD_LIMIT}.
  */
 export const floorUsdMicroOf = (text: string): UsdMicro | undefined => microOf(text)?.micro
 
@@ -42,7 +43,7 @@ const MICRO_PER_USD = 1_000_000n
 const MICRO_DIGITS = 6n
 
 /** More than any amount of money. The database can store the sum of many amounts below this bound. */
-const MICRO_BELOW = 10n ** 60n
+const MICRO_USD_LIMIT = 10n ** 60n
 
 /**
  * Matches a decimal number without a sign, of limited length. Allows an exponent, because some programs write small
@@ -58,7 +59,7 @@ const microOf = (text: string): { readonly micro: UsdMicro; readonly finer: bool
   const shift = MICRO_DIGITS + BigInt(exponent) - BigInt(fraction.length)
   const divisor = shift < 0n ? 10n ** -shift : 1n
   const micro = shift < 0n ? digits / divisor : digits * 10n ** shift
-  return micro < MICRO_BELOW ? { micro: UsdMicro(micro), finer: digits % divisor !== 0n } : undefined
+  return micro < MICRO_USD_LIMIT ? { micro: UsdMicro(micro), finer: digits % divisor !== 0n } : undefined
 }
 
 /**

@@ -152,7 +152,7 @@ const paymentTo = (to: {
   openedAt: to.now,
   changedAt: to.now,
   expiresAt: undefined,
-  callbackUrl: undefined,
+  webhookUrl: undefined,
   requestBody: { contract_address: to.contract, before: `${to.before ?? 0n}` },
   impossible: { ...ON_CHAIN, pay: NO_AMOUNT, underpay: NO_AMOUNT, overpay: NO_AMOUNT }
 })

@@ -102,7 +102,7 @@ const charge = (payments: SimulatedPayments, request: WireRequest): WireResponse
     openedAt: now,
     changedAt: now,
     expiresAt: now + expiryMillis(asObject(requestBody.custom_expiry)),
-    callbackUrl: headerOf(request, "x-override-notification")?.split(",")[0]?.trim(),
+    webhookUrl: headerOf(request, "x-override-notification")?.split(",")[0]?.trim(),
     requestBody: { ...requestBody, idempotency_key: idempotencyKey },
     impossible: PAID_EXACTLY
   }

@@ -160,7 +160,7 @@ const create = (payments: SimulatedPayments, request: WireRequest): WireResponse
     openedAt: now,
     changedAt: now,
     expiresAt: now + VALID_MILLIS,
-    callbackUrl: asText(requestBody.ipn_callback_url) || undefined,
+    webhookUrl: asText(requestBody.ipn_callback_url) || undefined,
     requestBody: { ...requestBody, network, purchase_id: randomInt(4_000_000_000, 9_999_999_999) },
     impossible: {}
   }
@@ -204,7 +204,7 @@ const created = (payment: SimulatedPayment): JsonObject => ({
   pay_currency: payment.currency,
   order_id: payment.orderNumber ?? null,
   order_description: payment.requestBody.order_description ?? null,
-  ipn_callback_url: payment.callbackUrl ?? null,
+  ipn_callback_url: payment.webhookUrl ?? null,
   created_at: iso(payment.openedAt),
   updated_at: iso(payment.openedAt),
   purchase_id: `${payment.requestBody.purchase_id}`,

@@ -41,7 +41,7 @@ export interface SimulatedPayment {
   readonly changedAt: number
   readonly expiresAt: number | undefined
   /** The URL to which the webhooks of this payment are sent. */
-  readonly callbackUrl: string | undefined
+  readonly webhookUrl: string | undefined
   /** The members of the gateway's request, with additions of the simulator. */
   readonly requestBody: JsonObject
   /** The actions that are impossible for payments of this kind, with the reasons. */

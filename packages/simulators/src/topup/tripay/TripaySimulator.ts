@@ -128,7 +128,7 @@ const create = (payments: SimulatedPayments, request: WireRequest): WireResponse
     openedAt: now,
     changedAt: now,
     expiresAt: expiresAt * 1_000,
-    callbackUrl: asText(requestBody.callback_url) || undefined,
+    webhookUrl: asText(requestBody.callback_url) || undefined,
     requestBody,
     impossible: PAID_EXACTLY
   }

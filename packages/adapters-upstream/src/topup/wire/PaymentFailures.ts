@@ -8,8 +8,8 @@ export const UNKNOWN_STATUS = "the payment provider reports an unknown payment s
 
 export type FailureKind = ProviderUnavailable["kind"]
 
-export interface PaymentFailure {
-  /** The provider name that orders store. */
+export interface PaymentFailures {
+  /** The label of the provider, which orders store. */
   readonly label: string
   /** Creates a failure. `ambiguous` is true if the provider may have processed the request although the call failed. */
   readonly unavailable: (kind: FailureKind, detail: string, ambiguous?: boolean) => ProviderUnavailable
@@ -18,8 +18,8 @@ export interface PaymentFailure {
   readonly withoutAmount: (failure: AmountRejected | ProviderUnavailable) => ProviderUnavailable
 }
 
-export const failuresOf = (label: string): PaymentFailure => {
-  const unavailable: PaymentFailure["unavailable"] = (kind, detail, ambiguous = false) =>
+export const failuresOf = (label: string): PaymentFailures => {
+  const unavailable: PaymentFailures["unavailable"] = (kind, detail, ambiguous = false) =>
     new ProviderUnavailable({ provider: label, kind, ambiguous, detail: brief(detail) })
   return {
     label,
