@@ -10,6 +10,7 @@ import * as GatewayApiLive from "@tollgate/adapters-http/server/GatewayApiLive"
 import * as GatewayOptions from "@tollgate/adapters-http/server/GatewayOptions"
 import * as GatewayServer from "@tollgate/adapters-http/server/GatewayServer"
 import { startBackgroundTasks } from "@tollgate/application/background/BackgroundTasks"
+import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import { drainDelaySeconds } from "@tollgate/composition/DeploymentVariables"
 import type { ServerConfig } from "@tollgate/composition/ServerConfig"
 import { rootMessageOf, StartFailed } from "@tollgate/composition/StartFailed"
@@ -26,6 +27,13 @@ import { nodeMetrics } from "./metrics/NodeMetrics.ts"
  */
 const backgroundTasks = ({ NODE_DEAD_AFTER_SECONDS }: ServerConfig) =>
   Layer.scopedDiscard(startBackgroundTasks(Duration.seconds(NODE_DEAD_AFTER_SECONDS)))
+
+/**
+ * In production, loads the vocabulary of the token counter before the server listens. The load blocks the event loop
+ * for up to a second. Otherwise it would happen at the first request whose tokens are counted.
+ */
+const loadedVocabulary = ({ NODE_ENV }: ServerConfig) =>
+  Layer.effectDiscard(NODE_ENV === "production" ? Effect.flatMap(TokenCounter, ({ count }) => count("a")) : Effect.void)
 
 /** Provides the built console, the service name, the image settings, and whether the start page shows prices. */
 const pageSettings = ({ SERVICE_NAME, PUBLIC_PRICES, demo }: ServerConfig) =>
@@ -65,4 +73,7 @@ type MetricsLayer = Layer.Layer<never, never, Effect.Effect.Context<typeof nodeM
 
 /** Builds the server: the public listener, the metrics listener and the background tasks. */
 export const server = (config: ServerConfig, metrics: MetricsLayer = metricsServer(config)) =>
-  Layer.merge(listener(config), metrics).pipe(Layer.provide(backgroundTasks(config)))
+  Layer.merge(listener(config), metrics).pipe(
+    Layer.provide(backgroundTasks(config)),
+    Layer.provide(loadedVocabulary(config))
+  )

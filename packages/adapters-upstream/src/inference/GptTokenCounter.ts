@@ -4,8 +4,8 @@
  * A byte-pair counter can need quadratic time for text without spaces: 200 KB of one repeated letter would block the
  * process for 20 seconds. The counter therefore splits the text into windows of bounded size and adds the counts of the
  * windows. A window ends before a blank (such as a space or a line break) if possible. In normal text most tokens begin
- * at a blank, so the split changes the count by less than 0.1 %. The vocabulary is loaded when the first text is
- * counted that is not empty.
+ * at a blank, so the split changes the count by less than 0.1 %. The count of the first text that is not empty loads
+ * the vocabulary. In production, the server makes such a count before it listens.
  */
 
 import { TokenCounter } from "@tollgate/application/inference/TokenCounter"

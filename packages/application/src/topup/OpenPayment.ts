@@ -2,8 +2,8 @@
  * Opens the payment of a draft order at the provider, then makes the draft a visible order.
  *
  * After a failure the draft is abandoned and stays invisible. The provider may have opened the payment although the
- * request failed. Such a payment of an abandoned draft is called orphaned. An orphaned payment is cancelled in the
- * background if the provider supports cancellation.
+ * request failed. The payment of an abandoned draft is cancelled in the background if the provider supports
+ * cancellation.
  */
 import { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
 import type { TopUpDraft, TopUpOrder } from "@tollgate/domain/topup/TopUpOrder"
@@ -31,8 +31,8 @@ const MAX_REASON_LENGTH = 500
 export const unavailable = () => new PaymentProviderUnavailable({ retryAfterSeconds: RETRY_AFTER_SECONDS })
 
 /**
- * Opens a payment. The cancellation of an orphaned payment runs in the scope of the layer `OrderPayments`, so it
- * continues after the request.
+ * Opens a payment. The cancellation of the payment of an abandoned draft runs in the scope of the layer
+ * `OrderPayments`, so it continues after the request.
  */
 export const openPayment = (
   provider: PaymentProvider,
@@ -45,7 +45,7 @@ export const openPayment = (
 > =>
   Effect.gen(function* () {
     const orders = yield* TopUpOrders
-    const cancelInBackground = Effect.forkScoped(cancelOrphanedPayment(draft, payer))
+    const cancelInBackground = Effect.forkScoped(cancelAbandonedPayment(draft, payer))
 
     const opened = yield* Effect.either(open(provider, draft, payer))
     if (opened._tag === "Left") {
@@ -84,7 +84,7 @@ const open = (
  * Cancels a payment if its provider is configured and supports cancellation. A failure is only logged, because a payer
  * who never saw the payment instructions does not pay.
  */
-export const cancelOrphanedPayment = (draft: TopUpDraft, payer: Payer): Effect.Effect<void, never, PaymentProviders> =>
+export const cancelAbandonedPayment = (draft: TopUpDraft, payer: Payer): Effect.Effect<void, never, PaymentProviders> =>
   Effect.flatMap(providerOf(draft), (provider) => {
     const cancel = Option.getOrUndefined(provider)?.cancel
     if (cancel === undefined) return Effect.void

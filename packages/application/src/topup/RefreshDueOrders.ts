@@ -9,7 +9,7 @@ import type { OrderId } from "@tollgate/domain/topup/TopUpOrder"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { cancelOrphanedPayment } from "./OpenPayment.ts"
+import { cancelAbandonedPayment } from "./OpenPayment.ts"
 import { providerOf } from "./OrderPayment.ts"
 import { OrderPayments } from "./OrderPayments.ts"
 import { PaymentProviders } from "./PaymentProviders.ts"
@@ -59,7 +59,7 @@ export const refreshDue = (
     const orders = yield* TopUpOrders
     const providers = (yield* PaymentProviders).all.map(({ label }) => label)
     const abandoned = yield* orders.abandonStale(STALE_AFTER)
-    yield* Effect.forEach(abandoned, ({ draft, payer }) => cancelOrphanedPayment(draft, payer), {
+    yield* Effect.forEach(abandoned, ({ draft, payer }) => cancelAbandonedPayment(draft, payer), {
       concurrency: BATCH_CONCURRENCY,
       discard: true
     })
