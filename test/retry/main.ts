@@ -41,5 +41,6 @@ if (failed.length > MAX_FILES) fail(`${failed.length} test files have failed. At
 
 console.log(`These test files have failed and run again, alone:\n${failed.join("\n")}`)
 const vitest = ["node_modules/vitest/vitest.mjs", "run", "--no-isolate", "--minWorkers=1", "--maxWorkers=1"]
-const { status } = spawnSync(process.execPath, [...vitest, ...failed], { cwd: ROOT, stdio: "inherit" })
+const env = { ...process.env, TEST_RETRIES: "0" }
+const { status } = spawnSync(process.execPath, [...vitest, ...failed], { cwd: ROOT, env, stdio: "inherit" })
 process.exitCode = status ?? 1

@@ -8,13 +8,21 @@
  * A whole response is not cut. If its hold does not cover its counted prompt and its largest output, it can cost more
  * than the hold. At most one such response at a time may use up the balances.
  */
-import { balancesCover, budgetCovers, covers, expectedUsage, type Hold, InsufficientBalance } from "../ledger/Hold.ts"
+import {
+  balancesCover,
+  budgetCovers,
+  covers,
+  expectedUsage,
+  type Hold,
+  InsufficientBalance,
+  type RequestDemand
+} from "../ledger/Hold.ts"
 import { KeyBudgetExceeded, shortageOf } from "../ledger/KeyHold.ts"
 import * as TokenUsage from "../ledger/TokenUsage.ts"
 import * as Tokens from "../money/Tokens.ts"
-import { type PromptDemand, usageToBegin } from "./Estimate.ts"
+import { usageToBegin } from "./Estimate.ts"
 
-export interface CountedPrompt extends PromptDemand {
+export interface CountedPrompt extends RequestDemand {
   /** The local count of the prompt, without unsized content. */
   readonly counted: Tokens.Tokens
 }

@@ -10,8 +10,15 @@
  * The number of tokens of unsized content, such as a file or a stored response, cannot be estimated from the body. A
  * large fixed number is set aside for it (docs/reference/billing.md#i11).
  */
-import { covers, coversEstimate, type Estimate, expectedUsage, type Hold, largestUsage } from "../ledger/Hold.ts"
-import type { Price } from "../ledger/Price.ts"
+import {
+  covers,
+  coversEstimate,
+  type Estimate,
+  expectedUsage,
+  type Hold,
+  largestUsage,
+  type RequestDemand
+} from "../ledger/Hold.ts"
 import { FIRST_SLICE } from "../ledger/Slice.ts"
 import * as TokenUsage from "../ledger/TokenUsage.ts"
 import * as Tokens from "../money/Tokens.ts"
@@ -61,7 +68,7 @@ export const promptLimit = ({ inputCeiling, inputLimit = inputCeiling }: Estimat
  * Returns whether a request may begin without a count of its prompt: the hold covers the largest usage or, for a
  * stream, one output token in addition to {@link promptLimit}.
  */
-export const isPromptCovered = (hold: Hold, demand: PromptDemand): boolean => {
+export const isPromptCovered = (hold: Hold, demand: RequestDemand): boolean => {
   const { estimate, price, streamed } = demand
   return (
     covers(hold, largestUsage(estimate, price), price) ||
@@ -76,18 +83,11 @@ export const isPromptCovered = (hold: Hold, demand: PromptDemand): boolean => {
 export const usageToBegin = (
   hold: Hold,
   prompt: Tokens.Tokens,
-  { estimate, price }: Pick<PromptDemand, "estimate" | "price">
+  { estimate, price }: Pick<RequestDemand, "estimate" | "price">
 ): TokenUsage.TokenUsage =>
   coversEstimate(hold, estimate, price)
     ? expectedUsage({ ...estimate, inputCeiling: prompt, output: ONE }, price)
     : TokenUsage.plain(prompt, ONE)
-
-/** The facts of a request that decide whether its hold covers its prompt. */
-export interface PromptDemand {
-  readonly estimate: Estimate
-  readonly price: Price
-  readonly streamed: boolean
-}
 
 export interface PromptSize extends Pick<RequestSize, "textBytes" | "structureBytes" | "countedTokens"> {
   /** The number of tokens that are set aside for images, sounds and files. */

@@ -35,6 +35,13 @@ export interface Estimate {
   readonly unsizedInput?: Tokens.Tokens
 }
 
+/** The facts of a request that decide what its hold must cover. */
+export interface RequestDemand {
+  readonly estimate: Estimate
+  readonly price: Price.Price
+  readonly streamed: boolean
+}
+
 export interface Hold {
   readonly planTokens: Tokens.Tokens
   readonly paygPico: UsdPico.UsdPico

@@ -14,12 +14,12 @@ import * as UsdPico from "../money/UsdPico.ts"
 import {
   balancesCover,
   covers,
-  type Estimate,
   expectedUsage,
   type Hold,
   InsufficientBalance,
   type KeyHold,
   leastUsage,
+  type RequestDemand,
   usageToHold
 } from "./Hold.ts"
 import {
@@ -71,12 +71,6 @@ export interface KeyHeld {
   readonly counts: KeyCounts
 }
 
-export interface KeyDemand {
-  readonly estimate: Estimate
-  readonly price: Price.Price
-  readonly streamed: boolean
-}
-
 /** The time after which a client should repeat a request that the limit of concurrent requests refused. */
 const CONCURRENT_RETRY_SECONDS = 1
 
@@ -85,7 +79,7 @@ const CONCURRENT_RETRY_SECONDS = 1
  * that exceeds the budget.
  */
 export const decideKeyHold = (
-  demand: KeyDemand,
+  demand: RequestDemand,
   { counts: before, limits }: CountedKey,
   nowMillis: number
 ): Either.Either<KeyHeld, KeyBudgetExceeded | KeyRateLimited> => {
@@ -113,7 +107,7 @@ export const decideKeyHold = (
  * there is no budget.
  */
 const budgetFor = (
-  { estimate, price, streamed }: KeyDemand,
+  { estimate, price, streamed }: RequestDemand,
   available: UsdPico.UsdPico | undefined
 ): UsdPico.UsdPico | undefined | "exceeded" => {
   if (available === undefined) return undefined

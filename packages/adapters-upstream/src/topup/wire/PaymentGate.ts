@@ -12,6 +12,9 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { isOutage, type PaymentFailures } from "./PaymentFailures.ts"
 
+/** The number of reads at which the memory of failed reads is cleared, for a provider that never responds. */
+const MAX_FAILED_READS = 1_000
+
 export interface PaymentGateSettings {
   readonly breaker: Breaker.BreakerSettings
   readonly maxConcurrentCalls: number
@@ -93,6 +96,7 @@ export const make = (
     if (outage !== undefined) {
       if (before.state === "closed" && read !== undefined) {
         if (failedReads.has(read)) return before
+        if (failedReads.size >= MAX_FAILED_READS) failedReads.clear()
         failedReads.add(read)
       }
       return Breaker.failed(before, settings, nowMillis())
