@@ -23,10 +23,10 @@ import { done, event, json, script, signal, until as when } from "../support/ups
 
 const messages = [{ role: "user" as const, content: "Say hello." }]
 /** The time within which the gateway must refuse a request, whatever the state of the database. */
-const REFUSAL_TIMEOUT_MILLIS = 15_000
+const REFUSAL_TIMEOUT_MILLIS = 6_500
 
 /** The response timeout of the database, shorter than in production and longer than a statement on a busy machine. */
-const RESPONSE_TIMEOUT_MILLIS = 8_000
+const RESPONSE_TIMEOUT_MILLIS = 5_000
 
 const SOLD = { tiers: [{ tier_usd_cents: 100, granted_tokens: 1_000 }] }
 

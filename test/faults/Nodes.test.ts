@@ -266,8 +266,8 @@ describe("a live node", () => {
   })
 
   it("does not count as dead while it gets a seventh of the processor time", async () => {
-    await startSweeper("10")
-    const starved = await ServerProcess.beside(a, { NODE_DEAD_AFTER_SECONDS: "10" })
+    await startSweeper("4")
+    const starved = await ServerProcess.beside(a, { NODE_DEAD_AFTER_SECONDS: "4" })
     a.upstream.always(asPlayed())
     const client = StreamClient.open(starved.url, a.key, { deltas: 10_000, everyMillis: 20 })
     await client.received(1)
@@ -279,9 +279,9 @@ describe("a live node", () => {
     }
     // All nodes pause for longer than NODE_DEAD_AFTER_SECONDS.
     starved.signal("SIGSTOP")
-    blockEventLoop(10_400)
+    blockEventLoop(4_400)
     starved.signal("SIGCONT")
-    await sleep(10_400)
+    await sleep(4_400)
     client.leave()
     expect(await a.settlementOf(client.requestId)).toMatchObject({ ending: "client_gone" })
     expect(await starved.stop()).toEqual({ code: 0, signal: null })

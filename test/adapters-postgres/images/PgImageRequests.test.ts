@@ -486,7 +486,7 @@ describe("image requests", () => {
           })
         )
         expect(begun).toBe("Overloaded")
-        expect(yield* Effect.timeout(Fiber.join(finishing), "30 seconds")).toEqual(completedImage)
+        expect(yield* Effect.timeout(Fiber.join(finishing), "2 seconds")).toEqual(completedImage)
         expect((yield* balancesOf(one)).payg).toEqual([100_000_000n - REQUEST_PICO, 0n])
         expect(yield* node.tryBegin(anImage(idle))).toBe("begun")
         expect(yield* Stores.brokenInvariants).toEqual([])

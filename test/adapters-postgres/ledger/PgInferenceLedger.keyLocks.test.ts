@@ -41,7 +41,7 @@ const timesOf = (ledger: Ledger, customer: Customer) =>
     return times
   })
 
-const endOf = <A, E>(fiber: Fiber.Fiber<A, E>) => fiber.await.pipe(Effect.flatten, Effect.timeout("30 seconds"))
+const endOf = <A, E>(fiber: Fiber.Fiber<A, E>) => fiber.await.pipe(Effect.flatten, Effect.timeout("500 millis"))
 
 describe("the ledger, while a limited key's row is locked,", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {
@@ -117,7 +117,7 @@ describe("the ledger, while a limited key's row is locked,", () => {
         yield* Effect.timeout(serve(other, 200), "3 seconds")
         expect(yield* journal(created)).toEqual(new Map())
         yield* unlock
-        yield* Effect.timeout(serving.await.pipe(Effect.flatten), "60 seconds")
+        yield* Effect.timeout(serving.await.pipe(Effect.flatten), "5 seconds")
         for (const customer of [created, other]) {
           expect((yield* journal(customer)).size).toBe(200)
           expect(yield* balancesOf(customer)).toMatchObject({ payg: [100_000_000n - 200n * REQUEST_PICO, 0n] })

@@ -69,7 +69,7 @@ describe("the ledger, while a customer's rows are locked,", () => {
           expect(yield* journal(one)).toEqual(new Map())
 
           yield* unlock
-          expect(yield* Effect.timeout(settled.await, "30 seconds")).toEqual(
+          expect(yield* Effect.timeout(settled.await, "500 millis")).toEqual(
             Exit.succeed(expect.objectContaining({ settlement: expect.objectContaining({ planTokens: 97n }) }))
           )
           expect(yield* journal(one)).toEqual(new Map([[request.requestId, "complete"]]))
@@ -105,7 +105,7 @@ describe("the ledger, while a customer's rows are locked,", () => {
           expect(yield* balancesOf(one)).toEqual({ plan: [97n, 97n], payg: [9_000_000n, 0n] })
           expect(ledger.isAmple(aRequest(one))).toBe(false)
           yield* unlock
-          expect(yield* Effect.timeout(extended.await, "30 seconds")).toEqual(
+          expect(yield* Effect.timeout(extended.await, "500 millis")).toEqual(
             Exit.succeed({ planTokens: 97n, paygPico: 40_000n })
           )
           yield* Effect.all([ledger.settle(complete(request, 96n, 11n)), ledger.settle(complete(running))])
@@ -150,7 +150,7 @@ describe("the ledger, while a customer's rows are locked,", () => {
         yield* eventually(journal(other), (settled) => settled.size === 200)
         expect(yield* journal(one)).toEqual(new Map())
         yield* unlock
-        yield* Effect.timeout(serving.await.pipe(Effect.flatten), "60 seconds")
+        yield* Effect.timeout(serving.await.pipe(Effect.flatten), "5 seconds")
         for (const customer of [one, other]) {
           expect((yield* journal(customer)).size).toBe(200)
           expect((yield* balancesOf(customer)).payg).toEqual([100_000_000n - 200n * REQUEST_PICO, 0n])

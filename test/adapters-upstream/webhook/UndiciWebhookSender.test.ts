@@ -130,7 +130,7 @@ describe("a webhook", () => {
       const timeout = Duration.millis(200)
       expect(await send("http://127.0.0.1:9", { timeout })).toEqual({ _tag: "NoResponse", reason: "timeout" })
       expect(connect).toHaveBeenCalledTimes(1)
-      await vi.waitFor(() => expect(socket.destroyed).toBe(true), { timeout: 30_000 })
+      await vi.waitFor(() => expect(socket.destroyed).toBe(true), { timeout: 3_000 })
     } finally {
       connect.mockRestore()
       socket.destroy()
