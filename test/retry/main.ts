@@ -19,7 +19,6 @@ const MAX_FILES = 12
 
 /** The report of Vitest, as far as it is read. */
 interface Report {
-  readonly success: boolean
   readonly testResults: ReadonlyArray<{ readonly name: string; readonly status: "passed" | "failed" }>
 }
 
