@@ -126,9 +126,11 @@ describe("the manifest of", () => {
 
   it("each package lists the same exact versions", () => {
     const listed = [".", ...workspaces, ...examples].flatMap((folder) => Object.entries(listedBy(manifestOf(folder))))
-    expect(listed.filter(([, version]) => !/^(npm:@[\w/-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([])
-    const versions = new Map(listed)
-    expect(listed.filter(([library, version]) => versions.get(library) !== version)).toEqual([])
+    expect(listed.filter(([, version]) => !/^(npm:@?[\w/-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([])
+    // The examples compile with TypeScript 5, which embedding projects can use; our own code compiles with TypeScript 7.
+    const shared = listed.filter(([library]) => library !== "typescript")
+    const versions = new Map(shared)
+    expect(shared.filter(([library, version]) => versions.get(library) !== version)).toEqual([])
     expect(workspaces.map((folder) => manifestOf(folder).version)).toEqual(
       workspaces.map(() => manifestOf(".").version)
     )

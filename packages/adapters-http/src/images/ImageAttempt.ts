@@ -52,7 +52,7 @@ export const attemptImage = (
   request: ImageRequest,
   candidate: Candidate
 ): Effect.Effect<ImageResult<Buffer>, FailedAttempt<RouteError>> =>
-  Effect.suspend(() => {
+  Effect.suspend((): Effect.Effect<ImageResult<Buffer>, FailedAttempt<RouteError>> => {
     const sent = upstreamImageRequest(request, candidate)
     // Without memory for an image of the usual size, the request is refused before anything is sent to the provider.
     if (!context.reservation.take(USUAL_RESPONSE_BYTES + sent.body.length)) {
