@@ -77,12 +77,16 @@ describe("settled usage", () => {
     expect(tokensIn(await page(reseller))).toEqual([7, 6, 5, 4, 3, 2])
   })
 
-  it("is an empty list for the cursor of another reseller", async () => {
+  it("lists only the reseller's own older items after the cursor of another reseller", async () => {
     const [mine, other] = [await programme.reseller(), await programme.reseller()]
-    const { secret } = await spender(mine)
-    for (let i = 1; i <= 2; i++) await spend(secret, i, 1)
+    const [{ secret }, stranger] = [await spender(mine), await spender(other)]
+    await spend(secret, 1, 1)
+    await spend(stranger.secret, 10, 1)
+    await spend(secret, 2, 1)
+    await spend(stranger.secret, 20, 1)
     const { next_cursor } = await page(mine, "?limit=1")
-    expect(await page(other, `?cursor=${textOf(next_cursor)}`)).toEqual({ data: [], next_cursor: null })
+    const body = await page(other, `?cursor=${textOf(next_cursor)}`)
+    expect({ tokens: tokensIn(body), next: body.next_cursor }).toEqual({ tokens: [11], next: null })
   })
 
   it.each([

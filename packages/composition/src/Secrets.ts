@@ -1,6 +1,7 @@
 /**
- * Provides JWT_SECRET and KEY_PEPPER. Generates a missing secret into the data directory. In production, a server does
- * not start if one of the two is missing.
+ * Provides JWT_SECRET and KEY_PEPPER. A secret that the settings do not contain is read from the data directory, and
+ * generated there if the file does not exist. In production, `ServerConfig.ts` refuses settings
+ * without both secrets before a server uses this file.
  *
  * If several processes generate the same secret concurrently, all use the secret that is stored first.
  */
@@ -102,8 +103,8 @@ export const keyMacLayer = (settings: {
   )
 
 /**
- * Returns the secrets for reseller tokens, cursors and links. The current secret signs and verifies; the previous
- * secret only verifies.
+ * Returns the secrets that sign the tokens of resellers, the cursors of lists and the URLs of QR images. The current
+ * secret signs and verifies; the previous secret only verifies.
  */
 export const signingSecrets = (current: Secret, previous: Secret | undefined): SigningSecrets => ({
   secrets: new Map([current, ...(previous === undefined ? [] : [previous])].map((secret) => [nameOf(secret), secret])),

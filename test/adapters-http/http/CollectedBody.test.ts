@@ -45,7 +45,8 @@ describe("a provider's response", () => {
     expect(() => parseResponse(Buffer.from("["))).toThrow(SyntaxError)
   })
 
-  it("is counted as one value for each comma and opening bracket", () => {
+  it("is counted as one value for each comma, opening bracket and opening brace", () => {
+    expect(couldExceedValues(Buffer.from('{"a":{}}'), 1)).toBe(true)
     expect(couldExceedValues(Buffer.from("[1,2,3]    "), 3)).toBe(false)
     expect(couldExceedValues(Buffer.from("[1,2,3,4]  "), 3)).toBe(true)
   })

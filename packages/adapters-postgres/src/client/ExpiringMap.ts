@@ -1,5 +1,6 @@
 /**
- * Implements a bounded map with entries that expire. When the map is full, a new entry removes the oldest entry.
+ * Implements a bounded map with entries that expire. When the map is full, a new entry removes the entry
+ * that was set the longest time ago.
  */
 interface Entry<Value> {
   readonly value: Value

@@ -44,7 +44,10 @@ export const MintRequest = Schema.Struct({
 })
 export type MintRequest = typeof MintRequest.Type
 
-/** The customer and tier of a request as one text. Two requests are equal if their fingerprints are equal. */
+/**
+ * The customer and tier of a request as one text. A request with the operation id of an earlier mint repeats this mint
+ * if the fingerprints are equal. Otherwise it is a conflict.
+ */
 export type MintFingerprint = string & Brand.Brand<"MintFingerprint">
 export const MintFingerprint = Brand.nominal<MintFingerprint>()
 
@@ -62,7 +65,7 @@ export interface Mint {
   readonly planTierId: string
   readonly grantedTokens: Tokens
   readonly priceUsdMicro: UsdMicro
-  /** The reseller's quota immediately after the mint. */
+  /** The posted balance of the reseller's quota account immediately after the mint. */
   readonly balanceAfter: UsdMicro
   readonly mintedAt: Date
 }
