@@ -254,6 +254,75 @@ describe("a payment provider", () => {
     }).pipe(quiet)
   )
 
+  /** Makes a client with its own clock, and a function that reads a payment and returns what happened. */
+  const aPausable = Effect.gen(function* () {
+    let now = 0
+    const upstream = yield* ScriptedUpstream.scoped()
+    const client = yield* aClient(upstream.baseUrl, { nowMillis: () => now })
+    const reading = (id: number) =>
+      Effect.map(Effect.either(client.call({ ...repeatableGet, path: `/payment/${id}` })), (result) => {
+        if (Either.isRight(result)) return `${id} returned`
+        return `${id} ${result.left.detail.includes("paused") ? "refused" : "failed"}`
+      })
+    return {
+      upstream,
+      pass: (millis: number) => {
+        now += millis
+      },
+      read: (...ids: ReadonlyArray<number>) => Effect.forEach(ids, reading)
+    }
+  })
+  const onlyOneFails = ({ path }: { readonly path: string }) => json({}, path.endsWith("/1") ? 500 : 200)
+
+  it.scopedLive("is not kept paused by probes that read one payment", () =>
+    Effect.gen(function* () {
+      const { pass, read, upstream } = yield* aPausable
+      upstream.always(json({}, 500))
+      yield* read(1, 2, 3, 4, 5)
+      upstream.always(onlyOneFails)
+      pass(30_000)
+      expect(yield* read(1, 1, 2)).toEqual(["1 failed", "1 refused", "2 refused"])
+      pass(30_000)
+      expect(yield* read(1, 2, 1)).toEqual(["1 refused", "2 returned", "1 failed"])
+    }).pipe(quiet)
+  )
+
+  it.scopedLive(
+    "is not kept paused by one payment if the probes of all other payments failed before it recovered",
+    () =>
+      Effect.gen(function* () {
+        const { pass, read, upstream } = yield* aPausable
+        upstream.always(json({}, 500))
+        yield* read(1, 2, 3, 4, 5)
+        for (const id of [1, 2]) {
+          pass(30_000)
+          expect(yield* read(id)).toEqual([`${id} failed`])
+        }
+        upstream.always(onlyOneFails)
+        pass(30_000)
+        expect(yield* read(1, 2)).toEqual(["1 refused", "2 refused"])
+        pass(30_000)
+        expect(yield* read(1)).toEqual(["1 failed"])
+        pass(30_000)
+        expect(yield* read(1, 2)).toEqual(["1 refused", "2 returned"])
+      }).pipe(quiet)
+  )
+
+  it.scopedLive("is probed by the payment whose probe failed if no other call arrives", () =>
+    Effect.gen(function* () {
+      const { pass, read, upstream } = yield* aPausable
+      upstream.always(json({}, 500))
+      yield* read(1, 2, 3, 4, 5)
+      pass(30_000)
+      expect(yield* read(1)).toEqual(["1 failed"])
+      upstream.always(json({}))
+      pass(59_999)
+      expect(yield* read(1)).toEqual(["1 refused"])
+      pass(1)
+      expect(yield* read(1)).toEqual(["1 returned"])
+    }).pipe(quiet)
+  )
+
   it.scopedLive("is not paused if it refuses the API key", () =>
     Effect.gen(function* () {
       const upstream = yield* ScriptedUpstream.scoped()

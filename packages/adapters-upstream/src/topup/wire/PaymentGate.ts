@@ -3,6 +3,9 @@
  *
  * Failures of reads of the same payment count as one failure until another call succeeds. Otherwise one payment that
  * the provider cannot return, and that is read every second, would pause the calls for all resellers.
+ *
+ * For the same reason, a read whose probe failed leaves the next probe to other calls. It probes again only if no other
+ * call has probed within a second pause, so a provider whose payments are read rarely is still probed.
  */
 import { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import * as Breaker from "@tollgate/domain/inference/Breaker"
@@ -12,7 +15,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { isOutage, type PaymentFailures } from "./PaymentFailures.ts"
 
-/** The number of reads at which the memory of failed reads is cleared, for a provider that never responds. */
+/** The number of reads at which a memory of failed reads is cleared, for a provider that never responds. */
 const MAX_FAILED_READS = 1_000
 
 export interface PaymentGateSettings {
@@ -42,28 +45,43 @@ export const make = (
   let lastOutage: ProviderUnavailable | undefined
   /** The reads whose failure the closed breaker has counted since the last success. */
   const failedReads = new Set<string>()
+  /**
+   * The reads whose probe failed since the last success. When one of them probes again, a new round begins: only this
+   * read stays in the set, because the other reads may have failed before the provider recovered.
+   */
+  const failedProbes = new Set<string>()
+
+  const admission = (read: string | undefined): Breaker.Passage => {
+    const waits = read !== undefined && failedProbes.has(read)
+    const seen =
+      breaker.state === "open" && waits
+        ? { ...breaker, untilMillis: breaker.untilMillis + settings.openMillis }
+        : breaker
+    return Breaker.pass(seen, settings, nowMillis())
+  }
 
   /**
    * Admits a call. Returns true if the call is the probe: the one call that a half-open breaker admits to test the
    * provider.
    */
-  const enter = Effect.suspend(() => {
-    const passage = Breaker.pass(breaker, settings, nowMillis())
-    if (!passage.admitted) {
-      const { kind, detail } = lastOutage ?? { kind: "network" as const, detail: "no response" }
-      return Effect.fail(
-        unavailable(
-          kind,
-          `calls are paused for ${Math.ceil(passage.retryAfterMillis)} ms after this failure: ${detail}`
+  const enter = (read: string | undefined) =>
+    Effect.suspend(() => {
+      const passage = admission(read)
+      if (!passage.admitted) {
+        const { kind, detail } = lastOutage ?? { kind: "network" as const, detail: "no response" }
+        return Effect.fail(
+          unavailable(
+            kind,
+            `calls are paused for ${Math.ceil(passage.retryAfterMillis)} ms after this failure: ${detail}`
+          )
         )
-      )
-    }
-    if (running >= maxConcurrentCalls)
-      return Effect.fail(unavailable("rate_limited", `${running} calls are already running`))
-    running += 1
-    breaker = passage.breaker
-    return Effect.succeed(passage.breaker.state === "half_open")
-  })
+      }
+      if (running >= maxConcurrentCalls)
+        return Effect.fail(unavailable("rate_limited", `${running} calls are already running`))
+      running += 1
+      breaker = passage.breaker
+      return Effect.succeed(passage.breaker.state === "half_open")
+    })
 
   const leave = <A, E>(probes: boolean, exit: Exit.Exit<A, E>, read: string | undefined) =>
     Effect.suspend(() => {
@@ -99,17 +117,22 @@ export const make = (
         if (failedReads.size >= MAX_FAILED_READS) failedReads.clear()
         failedReads.add(read)
       }
+      if (before.state !== "closed" && read !== undefined) {
+        if (failedProbes.has(read) || failedProbes.size >= MAX_FAILED_READS) failedProbes.clear()
+        failedProbes.add(read)
+      }
       return Breaker.failed(before, settings, nowMillis())
     }
     if (isInterrupted(exit)) return Breaker.undecided(before, nowMillis())
     failedReads.clear()
+    failedProbes.clear()
     return Breaker.served(before)
   }
 
   return {
     pass: (call, read) =>
       Effect.acquireUseRelease(
-        enter,
+        enter(read),
         () => call,
         (probes, exit) => leave(probes, exit, read)
       )
