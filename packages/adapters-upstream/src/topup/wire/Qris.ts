@@ -19,7 +19,9 @@ export const faultOf = (text: string, total: Idr): string | undefined => {
   if (tags[0] !== "00" || tags.at(-1) !== CHECKSUM_TAG)
     return "it does not begin with its version and end with its checksum"
   const values = new Map(fields)
-  if (values.get(CHECKSUM_TAG) !== checksumOf(text.slice(0, -CHECKSUM_DIGITS))) return "its checksum is wrong"
+  // The standard (EMVCo) writes the checksum in upper case. Some providers can write the same number in lower case.
+  const checksum = checksumOf(text.slice(0, -CHECKSUM_DIGITS))
+  if (values.get(CHECKSUM_TAG)?.toLowerCase() !== checksum.toLowerCase()) return "its checksum is wrong"
   for (const [tag, form] of FORMS) {
     const value = values.get(tag)
     if (value === undefined || !form.test(value)) return `field ${tag} is missing or wrong`
