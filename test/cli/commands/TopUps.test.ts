@@ -57,11 +57,11 @@ describe("tollgate topups", () => {
         const ofAda = yield* tollgate("topups", "list", "--reseller", "ada@example.com", "--json")
         expect(documentOf(ofAda)).toMatchObject([{ id: qris.id, reseller_email: "ada@example.com" }])
         const credited = yield* tollgate("topups", "list", "--status", "credited", "--limit", "1", "--json")
-        expect(documentOf(credited)).toMatchObject([{ id: paid.id, anomalies: ["overpaid"] }])
+        expect(documentOf(credited)).toMatchObject([{ id: paid.id, anomalies: ["overpaid", "remarked"] }])
         const { stdout } = yield* tollgate("topups", "list")
         expect(stdout).toMatch(/^CREATED +RESELLER +PROVIDER +TO PAY +QUOTA USD +STATUS +ORDER ID$/m)
         expect(stdout).toMatch(/ ada@example\.com +midtrans +105000 IDR +10\.000000 +pending /)
-        expect(stdout).toMatch(/ grace@example\.com +bsc +10\.000000 USD +10\.000000 +credited, overpaid /)
+        expect(stdout).toMatch(/ grace@example\.com +bsc +10\.000000 USD +10\.000000 +credited, overpaid, remarked /)
         expect(yield* tollgate("topups", "list", "--reseller", "unknown@example.com")).toMatchObject({ code: 3 })
       })
     )
@@ -87,7 +87,7 @@ describe("tollgate topups", () => {
           received_raw: "4000000000000000000",
           received_usd_micro: "4000000",
           excess_usd_micro: "0",
-          anomalies: [],
+          anomalies: ["remarked"],
           transactions: ["0xfeed"],
           remarks: ["seen by a test"],
           pay_to: [expect.stringMatching(/^bsc:0x/)],
@@ -192,6 +192,29 @@ describe("tollgate topups", () => {
         expect(documentOf(down)).toMatchObject({ looked: 2, answered: 0, unanswered: 2, credited: 0 })
         expect(down.stderr).toContain("2 of 2 orders could not be refreshed from their providers")
         expect(documentOf(yield* all)).toMatchObject({ looked: 2, answered: 2, unanswered: 0, credited: 0 })
+      })
+    )
+
+    it.scoped("flags an order whose address received the other token", () =>
+      Effect.gen(function* () {
+        const { baseUrl, post } = yield* simulator
+        const order = yield* ordered(yield* Programme.signedUp("stray@example.com"), baseUrl)
+        if (order.instructions._tag !== "Bep20") throw new Error("the order has no deposit address")
+        const sent = yield* post("/bsc/transfers", {
+          deposit_address: order.instructions.depositAddress,
+          contract_address: "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+          raw: "10000000000000000000"
+        })
+        yield* Effect.sleep(Date.parse(textOf(sent.body.final_at)) - Date.now() + 10)
+        expect(documentOf(yield* tollgate("topups", "reconcile", order.id, "--json"))).toMatchObject({
+          status: "pending",
+          received_usd_micro: null,
+          anomalies: ["remarked"],
+          remarks: ["10000000000000000000 usdc (in the smallest unit) at the address are not counted"]
+        })
+        expect((yield* tollgate("topups", "list", "--reseller", "stray@example.com")).stdout).toContain(
+          "pending, remarked"
+        )
       })
     )
 

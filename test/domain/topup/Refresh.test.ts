@@ -149,6 +149,11 @@ describe("a payment observation", () => {
 
   const odd = (reason: string): PaymentObservation => ({ _tag: "Suspicious", reason, received: undefined })
 
+  it("that is suspicious flags the order, which stays pending after its expiry", () => {
+    const { order } = decideRefresh(anOrder(), odd("the amount differs"), instant(30 * 24 * 60 * MINUTE))
+    expect([order.status, anomaliesOf(order)]).toEqual(["pending", ["remarked"]])
+  })
+
   it("raises an alert once a day for each reason, until a week after the expiry", () => {
     let order = anOrder()
     const days: Array<number> = []

@@ -10,6 +10,7 @@ import {
   orderNumberOf,
   paymentStatusOf,
   receivedUsdMicroOf,
+  TopUpStatus,
   tokenKindOf
 } from "@tollgate/domain/topup/TopUpOrder"
 import { Either, FastCheck, Option } from "effect"
@@ -80,6 +81,14 @@ describe("a top-up order", () => {
       anomaliesOf(anOrder({ status: "credited", paidAt: instant(61 * MINUTE), received: some(10_000_001n) }))
     ).toEqual(["late", "overpaid"])
     expect(excessUsdMicroOf(anOrder({ received: some(10_000_001n) }))).toBe(UsdMicro(1n))
+  })
+
+  it("is flagged in every status if a refresh has recorded a remark", () => {
+    const evidence = { transactions: [], remarks: ["1 usdc (in the smallest unit) at the address are not counted"] }
+    for (const status of TopUpStatus.literals) {
+      expect(anomaliesOf(anOrder({ status, evidence }))).toEqual(["remarked"])
+    }
+    expect(anomaliesOf(anOrder({ evidence: { transactions: ["0xfeed"], remarks: [] } }))).toEqual([])
   })
 })
 

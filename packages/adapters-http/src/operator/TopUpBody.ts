@@ -83,7 +83,7 @@ export const TopUpBody = Schema.Struct({
   ),
   received_usd_micro: orNull(digits("The received amount in micro-USD; `null` if it is unknown.", "25000000")),
   excess_usd_micro: digits("The part of the received amount above the ordered quota. It is not credited.", "0"),
-  anomalies: Schema.Array(Schema.Literal("late", "underpaid", "overpaid")).annotations({
+  anomalies: Schema.Array(Schema.Literal("late", "underpaid", "overpaid", "remarked")).annotations({
     description: "The reasons why an operator should inspect the order."
   }),
   transactions: texts("The transactions of the payment, as the payment provider reports them."),

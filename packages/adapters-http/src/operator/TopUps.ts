@@ -66,7 +66,7 @@ const listOrders = HttpApiEndpoint.get("listTopUpsForOperator", PATH)
       flagged: parameter({
         type: "string",
         enum: ["true"],
-        description: "Returns only orders that are late, underpaid or overpaid."
+        description: "Returns only orders that are late, underpaid, overpaid or remarked."
       }),
       reseller: parameter({
         type: "string",

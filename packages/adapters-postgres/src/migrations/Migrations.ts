@@ -38,6 +38,7 @@ import { topUpOperations } from "./0017_topup_operations.ts"
 import { keyPeppers } from "./0018_key_peppers.ts"
 import { nodeVersions } from "./0019_node_versions.ts"
 import { refusalTexts } from "./0020_refusal_texts.ts"
+import { remarkedTopUps } from "./0021_remarked_topups.ts"
 
 export interface Migration {
   readonly name: string
@@ -79,7 +80,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { name: "0017_topup_operations", statements: topUpOperations, compatibleSince: "0015_operator_sessions" },
   { name: "0018_key_peppers", statements: keyPeppers, compatibleSince: "0015_operator_sessions" },
   { name: "0019_node_versions", statements: nodeVersions, compatibleSince: "0015_operator_sessions" },
-  { name: "0020_refusal_texts", statements: refusalTexts, compatibleSince: "0015_operator_sessions" }
+  { name: "0020_refusal_texts", statements: refusalTexts, compatibleSince: "0015_operator_sessions" },
+  { name: "0021_remarked_topups", statements: remarkedTopUps, compatibleSince: "0015_operator_sessions" }
 ]
 
 /** Key of the advisory lock. The number is arbitrary, but must be the same in every version of this program. */

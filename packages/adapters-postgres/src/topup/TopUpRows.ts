@@ -83,12 +83,13 @@ export const PAYER = "r.name AS payer_name, r.email AS payer_email"
 export const STORED = `${ORDER}, o.provider_state, o.repeated_payments, ${PAYER}`
 
 /**
- * The condition of an order for which `anomaliesOf` is not empty. The index `topup_order_flagged` has the same
- * condition.
+ * The condition of an order for which `anomaliesOf` is not empty. The index `topup_order_to_inspect` has the
+ * same condition.
  */
 export const FLAGGED = `(o.paid_at > o.expires_at
   OR o.paid_at IS NULL AND o.status <> 'pending' AND coalesce(div(o.received_raw, 1000000000000), o.received_usd_micro) > 0
-  OR coalesce(div(o.received_raw, 1000000000000), o.received_usd_micro) > o.quota_usd_micro)`
+  OR coalesce(div(o.received_raw, 1000000000000), o.received_usd_micro) > o.quota_usd_micro
+  OR o.evidence -> 'remarks' <> '[]')`
 
 export const toPayer = ({ payer_name, payer_email }: PayerRow): Payer => ({ name: payer_name, email: payer_email })
 

@@ -159,9 +159,13 @@ export const excessUsdMicroOf = (order: Pick<TopUpOrder, "received" | "quotaUsdM
   return UsdMicro(received > order.quotaUsdMicro ? received - order.quotaUsdMicro : 0n)
 }
 
-export type TopUpAnomaly = "late" | "underpaid" | "overpaid"
+export type TopUpAnomaly = "late" | "underpaid" | "overpaid" | "remarked"
 
-/** Returns which of these the order is: paid late, underpaid, overpaid. */
+/**
+ * Returns which of these the order is: paid late, underpaid, overpaid, remarked. A refresh remarks an order if its
+ * payment is suspicious or refunded, or if money arrived that is not counted. A suspicious order stays pending after
+ * its expiry, so its status does not show this.
+ */
 export const anomaliesOf = (order: TopUpOrder): ReadonlyArray<TopUpAnomaly> => {
   const received = receivedUsdMicroOf(order) ?? 0n
   const notPaid = order.paidAt === undefined
@@ -169,6 +173,7 @@ export const anomaliesOf = (order: TopUpOrder): ReadonlyArray<TopUpAnomaly> => {
   return [
     ...(late ? (["late"] as const) : []),
     ...(notPaid && order.status !== "pending" && received > 0n ? (["underpaid"] as const) : []),
-    ...(excessUsdMicroOf(order) > 0n ? (["overpaid"] as const) : [])
+    ...(excessUsdMicroOf(order) > 0n ? (["overpaid"] as const) : []),
+    ...(order.evidence.remarks.length > 0 ? (["remarked"] as const) : [])
   ]
 }

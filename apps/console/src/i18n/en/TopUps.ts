@@ -53,7 +53,7 @@ export const topUpTexts = {
       expired: "Expired",
       failed: "Failed"
     },
-    anomalies: { late: "Late", underpaid: "Underpaid", overpaid: "Overpaid" },
+    anomalies: { late: "Late", underpaid: "Underpaid", overpaid: "Overpaid", remarked: "Has remarks" },
     waiting: "Pay the exact amount. The quota is added as soon as the payment arrives.",
     underpaid: (received: string, missing: string) =>
       `${received} arrived. Send the missing ${missing} to the same address.`,

@@ -55,7 +55,7 @@ export const topUpTexts: typeof english = {
       expired: "Kedaluwarsa",
       failed: "Gagal"
     },
-    anomalies: { late: "Terlambat", underpaid: "Kurang bayar", overpaid: "Lebih bayar" },
+    anomalies: { late: "Terlambat", underpaid: "Kurang bayar", overpaid: "Lebih bayar", remarked: "Ada catatan" },
     waiting: "Bayar tepat sejumlah ini. Kuota masuk begitu pembayaran diterima.",
     underpaid: (received, missing) => `${received} sudah diterima. Kirim kekurangan ${missing} ke alamat yang sama.`,
     underpaidLate: (received, missing) =>
