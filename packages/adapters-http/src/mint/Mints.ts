@@ -1,6 +1,6 @@
 /**
- * Lists tiers (token plans for sale) and mints, and mints a tier to a customer: the customer gets the tokens, and the
- * price is deducted from the reseller's quota (docs/reference/reseller.md#tiers-and-mints).
+ * Lists tiers and mints, and mints a tier to a customer: the tokens are added to the customer's plan, and the price is
+ * deducted from the reseller's quota (docs/reference/reseller.md#tiers-and-mints).
  */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -182,7 +182,7 @@ export class MintsApi extends HttpApiGroup.make("mints")
   .annotateContext(
     OpenApi.annotations({
       title: "Reseller: tiers and mints",
-      description: "Plans for sale, and the mints that give them to customers."
+      description: "Tiers for sale, and the mints that add their tokens to the plans of customers."
     })
   ) {}
 

@@ -2,7 +2,8 @@
  * Lists mints from Postgres.
  *
  * The mints of one reseller are written one after the other, because each mint locks the reseller's quota account. A
- * new mint therefore never gets an earlier time than a committed mint of the same reseller.
+ * new mint therefore never gets an earlier time than a committed mint of the same reseller, unless the clock of the
+ * database is set back.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { MintHistory } from "@tollgate/application/mint/MintHistory"

@@ -3,8 +3,8 @@
  * transaction.
  *
  * The transaction first locks the reseller's quota account, so the mints of one reseller run one after the other on all
- * nodes. Each mint therefore reads the results of all earlier mints: the balance, the used operation ids and the times
- * of the mints.
+ * nodes. What a mint reads therefore includes the effects of all earlier mints: the quota, an earlier mint with this
+ * operation id, and the times of the recent mints.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Mints, Tiers } from "@tollgate/application/mint/Mints"

@@ -35,12 +35,12 @@ export class Mints extends Context.Tag("@tollgate/application/Mints")<
 export class Tiers extends Context.Tag("@tollgate/application/Tiers")<
   Tiers,
   {
-    /** Returns every stored tier in any order. `priceList` selects and sorts the tiers for sale. */
+    /** Returns every stored tier in any order. `priceList` selects and sorts the available tiers. */
     readonly all: Effect.Effect<ReadonlyArray<Tier>>
   }
 >() {}
 
-/** Returns the tiers for sale, cheapest first (docs/reference/reseller.md#mint-1). */
+/** Returns the available tiers, cheapest first (docs/reference/reseller.md#mint-1). */
 export const listTiers = Effect.map(
   Effect.flatMap(Tiers, ({ all }) => all),
   priceList

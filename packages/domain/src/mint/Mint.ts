@@ -65,7 +65,7 @@ export interface Mint {
   readonly planTierId: string
   readonly grantedTokens: Tokens
   readonly priceUsdMicro: UsdMicro
-  /** The posted balance of the reseller's quota account immediately after the mint. */
+  /** The reseller's remaining quota immediately after the mint. */
   readonly balanceAfter: UsdMicro
   readonly mintedAt: Date
 }
@@ -124,8 +124,8 @@ export interface Minted {
 }
 
 /**
- * The maximum of a plan's credits: the sum of all tokens that were ever added. The API returns this sum as a JSON
- * number, which is exact up to this limit.
+ * The largest allowed sum of all tokens that were ever added to one plan. The API returns this sum as a JSON number,
+ * which is exact up to this limit.
  */
 const MAX_PLAN_TOKENS = BigInt(Number.MAX_SAFE_INTEGER)
 

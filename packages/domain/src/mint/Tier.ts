@@ -19,7 +19,10 @@ export interface Tier extends TierTerms {
   readonly modelCallable: boolean
 }
 
-/** The tier is unknown or not for sale, its model cannot be called, or the plan would have too many tokens. */
+/**
+ * The tier is unknown or not for sale, its model cannot be called, or the sum of all tokens that were ever added to the
+ * plan would become too large.
+ */
 export class TierNotAvailable extends Schema.TaggedError<TierNotAvailable>()("TierNotAvailable", {}) {}
 
 export const priceUsdMicroOf = (tier: Tier): UsdMicro => toUsdMicro(tier.tierUsdCents)
