@@ -2,8 +2,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it } from "@effect/vitest"
+import { readOperatorSettings } from "@tollgate/composition/OperatorPorts"
 import { readOrCreate } from "@tollgate/composition/Secrets"
-import { Effect, Redacted } from "effect"
+import { readServerConfig } from "@tollgate/composition/ServerConfig"
+import { Effect, Either, Redacted } from "effect"
 
 describe("a local secret", () => {
   let directory: string
@@ -61,4 +63,47 @@ describe("a local secret", () => {
       expect(failure.message).toContain("/dev/null/data/key-pepper")
     })
   )
+})
+
+describe("a secret in the environment", () => {
+  const SECRET = "uR7xkT2mVq9Lw4Zc8Jh3Nf6Yb1Gs5Pd0"
+  const OTHER = "Hq4Vt8Zk1Rm6Xs3Jw9Nb5Lc7Gf2Yd0PT"
+  const errorsOf = (read: Either.Either<unknown, ReadonlyArray<string>>) =>
+    Either.match(read, { onLeft: (lines) => lines, onRight: () => [] })
+  const ofServer = (environment: Record<string, string>) =>
+    errorsOf(readServerConfig({ NODE_ENV: "test", PAYMENTS_SIMULATOR: "off", ...environment }))
+  const ofCommand = (environment: Record<string, string>) =>
+    errorsOf(readOperatorSettings({ NODE_ENV: "test", ...environment }))
+
+  it.each([`${SECRET}\n`, `${SECRET}\r\n`, `${SECRET} `, ` ${SECRET}`, `\uFEFF${SECRET}`])(
+    "is refused with white space at an end, and the error does not show it: %j",
+    (secret) => {
+      const errors = ofServer({ JWT_SECRET: secret, KEY_PEPPER: secret })
+      expect(errors).toEqual([
+        expect.stringMatching(/^JWT_SECRET: .*white space.*set JWT_SECRET_PREVIOUS to/),
+        expect.stringMatching(/^KEY_PEPPER: .*white space.*invalidates all API keys.*set KEY_PEPPER_PREVIOUS to/)
+      ])
+      expect(ofCommand({ KEY_PEPPER: secret })).toEqual(errors.slice(1))
+      expect(errors.join("\n")).not.toContain(SECRET)
+    }
+  )
+
+  it("can lose its white space without an interruption, in the steps of a rotation", () => {
+    const steps = [
+      { KEY_PEPPER: `${SECRET}\n`, KEY_PEPPER_PREVIOUS: SECRET },
+      { KEY_PEPPER: SECRET, KEY_PEPPER_PREVIOUS: `${SECRET}\n` },
+      { JWT_SECRET: `${SECRET}\n`, JWT_SECRET_PREVIOUS: SECRET },
+      { JWT_SECRET: SECRET, JWT_SECRET_PREVIOUS: `${SECRET}\n` }
+    ]
+    expect(steps.flatMap((step) => [...ofServer(step), ...ofCommand(step)])).toEqual([])
+  })
+
+  it("is refused with white space at an end if its rotation leads to another secret", () => {
+    expect(ofServer({ KEY_PEPPER: `${SECRET}\n`, KEY_PEPPER_PREVIOUS: OTHER })).toHaveLength(1)
+    expect(ofServer({ JWT_SECRET: `${SECRET}\n`, JWT_SECRET_PREVIOUS: `${SECRET}\n` })).toHaveLength(1)
+  })
+
+  it("can contain spaces between other characters", () => {
+    expect(ofServer({ JWT_SECRET: `${SECRET} ${OTHER}`, KEY_PEPPER: `${OTHER} ${SECRET}` })).toEqual([])
+  })
 })

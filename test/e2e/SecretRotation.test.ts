@@ -11,7 +11,7 @@ import { TestGateway } from "../support/TestGateway.ts"
 
 const OLD = "the secret that was there before"
 const NEW = "the secret that comes after it .."
-const OLD_PEPPER = "the pepper that was there before "
+const OLD_PEPPER = "the pepper that was there before."
 const NEW_PEPPER = "the pepper that comes after it ..."
 const operator = { actor: "test", reason: "required by a test" }
 const account = { email: "toko@example.com", password: "correct horse" }

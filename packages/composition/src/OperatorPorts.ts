@@ -29,11 +29,12 @@ import * as PgTopUpRecovery from "@tollgate/adapters-postgres/topup/PgTopUpRecov
 import * as PgWebhookDeliveries from "@tollgate/adapters-postgres/webhook/PgWebhookDeliveries"
 import * as PgWebhookEndpoints from "@tollgate/adapters-postgres/webhook/PgWebhookEndpoints"
 import * as AllowedTargets from "@tollgate/adapters-upstream/webhook/AllowedTargets"
-import { readSettings } from "@tollgate/application/operations/EnvironmentSchema"
+import { type Environment, readSettings } from "@tollgate/application/operations/EnvironmentSchema"
+import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import { DeploymentVariables } from "./DeploymentVariables.ts"
 import type { PostgresLayer } from "./Postgres.ts"
-import { keyMacLayer, type LocalSecretUnusable } from "./Secrets.ts"
+import { keyMacLayer, type LocalSecretUnusable, whiteSpaceErrors } from "./Secrets.ts"
 
 /** The variables of `DeploymentVariables` that CLI commands read. */
 const OperatorVariables = DeploymentVariables.pick(
@@ -52,7 +53,13 @@ const OperatorVariables = DeploymentVariables.pick(
 export type OperatorSettings = typeof OperatorVariables.Type
 
 /** Reads the settings, or returns one error line per wrong variable. */
-export const readOperatorSettings = readSettings(OperatorVariables)
+export const readOperatorSettings = (
+  environment: Environment
+): Either.Either<OperatorSettings, ReadonlyArray<string>> =>
+  Either.flatMap(readSettings(OperatorVariables)(environment), (settings) => {
+    const errors = whiteSpaceErrors(settings)
+    return errors.length === 0 ? Either.right(settings) : Either.left(errors)
+  })
 
 /** A few connections are enough: most commands run one statement at a time. */
 const pool = Layer.orDie(PgPool.layer({ maxConnections: 3 }))

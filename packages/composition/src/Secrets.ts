@@ -89,6 +89,47 @@ export const secretOf = (
 ): Effect.Effect<Secret, LocalSecretUnusable> =>
   given === undefined ? readOrCreate(dataDir, FILES[name]) : Effect.succeed(given)
 
+const ROTATIONS = {
+  JWT_SECRET: {
+    previous: "JWT_SECRET_PREVIOUS",
+    loss: "its removal ends all sessions of resellers",
+    steps: "Replacing `JWT_SECRET`"
+  },
+  KEY_PEPPER: {
+    previous: "KEY_PEPPER_PREVIOUS",
+    loss: "its removal invalidates all API keys",
+    steps: "Replacing the key pepper"
+  }
+} as const
+
+type GivenSecrets = {
+  readonly [Name in keyof typeof ROTATIONS | (typeof ROTATIONS)[keyof typeof ROTATIONS]["previous"]]?:
+    | Secret
+    | undefined
+}
+
+/**
+ * Returns one error for each current secret with white space at an end, such as the line break of a file. A shell
+ * removes this line break, and a Kubernetes secret keeps it. Servers and commands would have different secrets, and
+ * refuse each other's keys and tokens.
+ *
+ * A deployment may already use such a secret, and must be able to replace it without an interruption. Therefore the
+ * secret is accepted while the previous secret is the same text without the white space: each server then accepts both.
+ * A previous secret is never refused, because after the rotation it is the secret with the white space.
+ */
+export const whiteSpaceErrors = (given: GivenSecrets): ReadonlyArray<string> =>
+  Object.entries(ROTATIONS).flatMap(([name, { loss, previous, steps }]) => {
+    const [text, other] = [given[name as keyof typeof ROTATIONS], given[previous]].map((secret) =>
+      secret === undefined ? undefined : Redacted.value(secret)
+    )
+    if (text === undefined || text === text.trim() || other === text.trim()) return []
+    return [
+      `${name}: begins or ends with white space, such as a line break; remove the white space before the first start. ` +
+        `If the secret is in use, ${loss}: set ${previous} to ${name} without the white space, ` +
+        `and follow "${steps}" in docs/operations.md`
+    ]
+  })
+
 /** Provides the `KeyMac`, which holds the peppers. */
 export const keyMacLayer = (settings: {
   readonly KEY_PEPPER?: Secret | undefined

@@ -13,6 +13,7 @@ import * as Either from "effect/Either"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { DeploymentVariables, isEveryAddress, localAddress, TopUpVariables } from "./DeploymentVariables.ts"
+import { whiteSpaceErrors } from "./Secrets.ts"
 
 /**
  * The environment variables of the server, except the API keys of model providers, in the order of docs/operations.md.
@@ -49,6 +50,7 @@ export const readServerConfig = (
       ...(values.KEY_PEPPER_PREVIOUS !== undefined && values.KEY_PEPPER === undefined
         ? ["KEY_PEPPER: required if KEY_PEPPER_PREVIOUS is set"]
         : []),
+      ...whiteSpaceErrors(values),
       ...(listensTwice(values) ? ["METRICS_PORT: must differ from PORT"] : []),
       ...(Either.isLeft(payments) ? payments.left : []),
       ...(Either.isLeft(topUpBounds) ? topUpBounds.left : [])
