@@ -111,6 +111,37 @@ describe("the command line", () => {
     })
   )
 
+  it.live("reads a word after an option without a value as an argument", () =>
+    Effect.gen(function* () {
+      for (const word of ["y", "1", "true", "no", "0"]) {
+        for (const args of [
+          ["--json", word],
+          [word, "--json"]
+        ]) {
+          const shown = yield* tollgate("users", "show", ...args)
+          expect(shown.code).toBe(2)
+          expect(documentOf(shown), args.join(" ")).toMatchObject({
+            error: { code: "usage", message: expect.stringContaining("email: expected") }
+          })
+        }
+        const applied = yield* tollgate("catalog", "apply", "--dry-run", word, "--json")
+        // The command was parsed, because it failed only at the database.
+        expect(documentOf(applied)).toMatchObject({ error: { code: "database_unreachable" } })
+        const audited = yield* tollgate("audit", "--json", word)
+        expect(audited.code).toBe(2)
+        expect(documentOf(audited)).toMatchObject({ error: { message: expect.stringContaining(`'${word}'`) } })
+      }
+    })
+  )
+
+  it.live("reads a word like --json after an option with a value as this value", () =>
+    Effect.gen(function* () {
+      const printed = yield* tollgate("users", "create", "a@b.co", "--reason", "--yes", "y")
+      expect(printed.code).toBe(2)
+      expect(printed.stderr).toContain("'y'")
+    })
+  )
+
   it.live("accepts options before and after its arguments", () =>
     Effect.gen(function* () {
       for (const line of ["--json ada@example.com", "ada@example.com --json", "ada@example.com --json=true"]) {

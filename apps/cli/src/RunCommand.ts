@@ -14,6 +14,7 @@ import * as HashMap from "effect/HashMap"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
+import { withoutFlagValues } from "./commands/SharedOptions.ts"
 import { CommandFailed } from "./exit/CommandFailed.ts"
 import { reportExit } from "./exit/ExitReport.ts"
 import { cliConfig, isHelpRequest, nearestHelp, ownArguments, requestedHelp } from "./help/RequestedHelp.ts"
@@ -53,7 +54,9 @@ const dispatch = (args: ReadonlyArray<string>) => {
     const message = `The option ${empty.slice(0, -1)} has no value. See: ${nearestHelp(tollgate, args)}`
     return new CommandFailed({ exit: "usage", code: "usage", message })
   }
-  return Effect.zipRight(requireSubcommand(args), run(["node", "tollgate", ...args]))
+  const own = ownArguments(args)
+  const parsed = [...withoutFlagValues(own), ...args.slice(own.length)]
+  return Effect.zipRight(requireSubcommand(parsed), run(["node", "tollgate", ...parsed]))
 }
 
 /**

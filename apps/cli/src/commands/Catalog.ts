@@ -14,15 +14,13 @@ import { importCommand, init } from "./CatalogFiles.ts"
 import { readCatalogFile } from "./CatalogFileText.ts"
 import { catalogTables } from "./CatalogView.ts"
 import { reportCommand } from "./ReportCommand.ts"
-import { operatorFor, reason } from "./SharedOptions.ts"
+import { flag, operatorFor, reason } from "./SharedOptions.ts"
 
 const file = Args.text({ name: "file" }).pipe(
   Args.withDescription("Catalog file in JSON. A model or provider that the file does not contain is retired.")
 )
 
-const dryRun = Options.boolean("dry-run").pipe(
-  Options.withDescription("Show what the file would change, and change nothing.")
-)
+const dryRun = flag("dry-run", "Show what the file would change, and change nothing.")
 
 export const catalogApply = reportCommand(
   "apply",

@@ -17,7 +17,7 @@ import { pathOf, readCatalogFile, readPriceFile } from "./CatalogFileText.ts"
 import { STARTERS, type StarterName, starterCatalog, starters } from "./CatalogStarters.ts"
 import { confirm } from "./Confirmation.ts"
 import { reportCommand } from "./ReportCommand.ts"
-import { option } from "./SharedOptions.ts"
+import { flag, option } from "./SharedOptions.ts"
 
 const newFile = Args.text({ name: "file" }).pipe(
   Args.withDescription("Path of the catalog file to create. An existing file is not replaced.")
@@ -93,10 +93,8 @@ const namesInList = option(
   NamesInList,
   "Names of providers in the price file that differ from the catalog file, such as mine=openai."
 ).pipe(Options.withDefault(new Map<string, string>()))
-const importDryRun = Options.boolean("dry-run").pipe(
-  Options.withDescription("Show the changes, and do not write the catalog file.")
-)
-const importYes = Options.boolean("yes").pipe(Options.withDescription("Skip the confirmation."))
+const importDryRun = flag("dry-run", "Show the changes, and do not write the catalog file.")
+const importYes = flag("yes", "Skip the confirmation.")
 
 export const importCommand = reportCommand(
   "import",

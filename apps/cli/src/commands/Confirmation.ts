@@ -8,13 +8,13 @@ import * as ValidationError from "@effect/cli/ValidationError"
 import * as Effect from "effect/Effect"
 import { CommandFailed } from "../exit/CommandFailed.ts"
 import { printableLine } from "../terminal/Output.ts"
+import { flag } from "./SharedOptions.ts"
 
 /**
  * The option `--yes`. It is required when stdin is not a terminal, because the operator then cannot answer the
  * question. The option is checked before the database is opened.
  */
-export const yes = Options.boolean("yes").pipe(
-  Options.withDescription("Skip the confirmation."),
+export const yes = flag("yes", "Skip the confirmation.").pipe(
   Options.mapEffect((yes) =>
     yes || process.stdin.isTTY
       ? Effect.succeed(yes)

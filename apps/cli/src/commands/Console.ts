@@ -17,7 +17,7 @@ import { Settings } from "../runtime/Settings.ts"
 import { type Report, timestamp } from "../terminal/Output.ts"
 import { table } from "../terminal/Table.ts"
 import { reportCommand } from "./ReportCommand.ts"
-import { argument, operatorFor, option, reason } from "./SharedOptions.ts"
+import { argument, flag, operatorFor, option, reason } from "./SharedOptions.ts"
 
 const name = option(
   "name",
@@ -80,7 +80,7 @@ const list = reportCommand("list", "List the sessions of operators, newest first
 
 const SessionId = OperatorSessionId.annotations({ message: () => "the UUID of a session" })
 const sessionId = argument("session-id", SessionId, "The session's id, as shown by: tollgate console list")
-const all = Options.boolean("all").pipe(Options.withDescription("Revoke all sessions."))
+const all = flag("all", "Revoke all sessions.")
 
 const oneOrAll = new CommandFailed({
   exit: "usage",

@@ -13,7 +13,7 @@ import { timestamp } from "../terminal/Output.ts"
 import { table } from "../terminal/Table.ts"
 import { paygDocument, paygText, usdMicroOption } from "./Amounts.ts"
 import { reportCommand } from "./ReportCommand.ts"
-import { argument, limit, operatorFor, reason } from "./SharedOptions.ts"
+import { argument, flag, limit, operatorFor, reason } from "./SharedOptions.ts"
 
 const usdMicro = usdMicroOption(MAX_CHARGE)
 
@@ -23,9 +23,7 @@ const Request = Schema.compose(Schema.Trim, Schema.Lowercase).pipe(
 )
 const request = argument("id", Request, "The image request's id.")
 
-const all = Options.boolean("all").pipe(
-  Options.withDescription("Include the image requests that are already waived or charged.")
-)
+const all = flag("all", "Include the image requests that are already waived or charged.")
 
 const list = reportCommand(
   "list",

@@ -4,16 +4,17 @@
  * alive for some seconds. Therefore the command first waits until one of these older nodes sends a heartbeat, or until
  * all of them count as dead.
  */
-import * as Options from "@effect/cli/Options"
 import { Database, type OlderNode } from "@tollgate/application/operations/Database"
 import * as Effect from "effect/Effect"
 import { CommandFailed } from "../exit/CommandFailed.ts"
 import { Settings } from "../runtime/Settings.ts"
 import { printNote, type Report } from "../terminal/Output.ts"
 import { reportCommand } from "./ReportCommand.ts"
+import { flag } from "./SharedOptions.ts"
 
-const allowOlderNodes = Options.boolean("allow-older-nodes").pipe(
-  Options.withDescription("Migrate even if servers run that cannot run after a migration; their requests can fail.")
+const allowOlderNodes = flag(
+  "allow-older-nodes",
+  "Migrate even if servers run that cannot run after a migration; their requests can fail."
 )
 
 export const migrate = reportCommand(

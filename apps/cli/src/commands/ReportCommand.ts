@@ -2,12 +2,12 @@
  * Defines a command that takes `--json`, prints one report, and exits with 1 if the report shows a problem.
  */
 import * as Command from "@effect/cli/Command"
-import * as Options from "@effect/cli/Options"
 import * as Effect from "effect/Effect"
 import { CommandFailed } from "../exit/CommandFailed.ts"
 import { print, type Report } from "../terminal/Output.ts"
+import { flag } from "./SharedOptions.ts"
 
-const json = Options.boolean("json").pipe(Options.withDescription("Print one JSON document, for programs."))
+export const json = flag("json", "Print one JSON document, for programs.")
 
 export const reportCommand = <const Name extends string, const Config extends Command.Command.Config, E, R>(
   name: Name,

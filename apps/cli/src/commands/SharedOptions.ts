@@ -31,6 +31,29 @@ export const option = <A>(
     Options.mapEffect((text) => Effect.mapError(read(`--${name}`, schema, text), ValidationError.invalidValue))
   )
 
+/** The names of all options without a value. */
+const FLAGS = ["json", "csv", "yes", "dry-run", "all", "allow-older-nodes"] as const
+
+/** Returns an option without a value. It is true if the command line contains it. */
+export const flag = (name: (typeof FLAGS)[number], description: string): Options.Options<boolean> =>
+  Options.boolean(name).pipe(Options.withDescription(description))
+
+/** The words that @effect/cli reads as the value of a flag if they follow it. */
+const FLAG_VALUE = /^(true|1|y|yes|on|false|0|n|no|off)$/
+
+const isFlag = (arg: string): boolean => FLAGS.some((name) => arg === `--${name}`)
+
+/**
+ * Gives a flag an explicit value if the next word could be its value. @effect/cli would otherwise consume an argument
+ * that is such a word, for example a file with the name `1`. The word after an option with a value is never a flag.
+ */
+export const withoutFlagValues = (args: ReadonlyArray<string>): ReadonlyArray<string> =>
+  args.map((arg, i) => {
+    const before = args[i - 1] ?? ""
+    const isValue = before.startsWith("--") && !before.includes("=") && !isFlag(before)
+    return isFlag(arg) && !isValue && FLAG_VALUE.test(args[i + 1] ?? "") ? `${arg}=true` : arg
+  })
+
 /** Returns an argument that must match the schema. */
 export const argument = <A>(name: string, schema: Schema.Schema<A, string>, description: string): Args.Args<A> =>
   Args.text({ name }).pipe(

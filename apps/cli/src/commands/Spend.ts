@@ -19,7 +19,8 @@ import * as Stream from "effect/Stream"
 import { CommandFailed } from "../exit/CommandFailed.ts"
 import { count, print, writeOut } from "../terminal/Output.ts"
 import { table } from "../terminal/Table.ts"
-import { days, invalidRange, option, queryOf } from "./SharedOptions.ts"
+import { json } from "./ReportCommand.ts"
+import { days, flag, invalidRange, option, queryOf } from "./SharedOptions.ts"
 
 const EXPECTED = `one or more of ${spendDimensions.join(", ")}, with commas between them`
 
@@ -36,8 +37,7 @@ const by = option("by", "DIMENSIONS", Dimensions, `The dimensions of the sums: $
   Options.withDefault(["day"] as ReadonlyArray<SpendDimension>)
 )
 
-const csv = Options.boolean("csv").pipe(Options.withDescription("Print CSV."))
-const json = Options.boolean("json").pipe(Options.withDescription("Print one JSON document, for programs."))
+const csv = flag("csv", "Print CSV.")
 
 const oneForm = new CommandFailed({ exit: "usage", code: "usage", message: "Give either --csv or --json." })
 
