@@ -224,8 +224,12 @@ export const TopUpVariables = Schema.Struct({
 /** Returns true for a HOST that stands for every address of the machine. */
 export const isEveryAddress = (host: string): boolean => host === "0.0.0.0" || host === "::"
 
-/** Returns the URL of the server for a client on the same machine. */
-export const localAddress = ({ HOST, PORT }: Pick<DeploymentValues, "HOST" | "PORT">): string => {
+/**
+ * Returns the URL of the server for a client on the same machine. Returns undefined if PORT is 0, because only the
+ * server knows the port that the operating system selects.
+ */
+export const localAddress = ({ HOST, PORT }: Pick<DeploymentValues, "HOST" | "PORT">): string | undefined => {
+  if (PORT === 0) return undefined
   const host = isEveryAddress(HOST) ? "127.0.0.1" : HOST
   return `http://${host.includes(":") ? `[${host}]` : host}:${PORT}`
 }

@@ -59,12 +59,9 @@ export const readServerConfig = (
     return Either.right({ ...values, production, demo, payments: payments.right, topUpBounds: topUpBounds.right })
   })
 
-/**
- * Returns PUBLIC_BASE_URL, or the local URL of this server. Returns undefined if PORT is 0, because the operating
- * system has not selected a port yet.
- */
+/** Returns PUBLIC_BASE_URL, or the local URL of this server. Returns undefined if both are unknown before the start. */
 export const ownAddress = (values: EnvironmentValues): string | undefined =>
-  values.PUBLIC_BASE_URL ?? (values.PORT === 0 ? undefined : localAddress(values))
+  values.PUBLIC_BASE_URL ?? localAddress(values)
 
 const boundsOf = (values: EnvironmentValues): Either.Either<TopUpBounds, ReadonlyArray<string>> => {
   const reasons = (["QRIS", "HOSTED_QRIS", "CRYPTO", "CRYPTO_BEP20"] as const)

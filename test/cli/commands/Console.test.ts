@@ -11,7 +11,7 @@ interface Created {
 const createdIn = (printed: Parameters<typeof documentOf>[0]) => documentOf(printed) as Created
 
 afterEach(() => {
-  for (const name of ["PUBLIC_BASE_URL", "OPERATOR_CONSOLE", "NODE_ENV"]) delete process.env[name]
+  for (const name of ["PUBLIC_BASE_URL", "OPERATOR_CONSOLE", "NODE_ENV", "PORT"]) delete process.env[name]
 })
 
 describe("tollgate console", () => {
@@ -35,6 +35,19 @@ describe("tollgate console", () => {
           { actor, action: "console.create", reason: "cli: console", detail: { actor } },
           { actor, action: "console.create", reason: "ticket 9", detail: { actor: "ani@example.com" } }
         ])
+      })
+    )
+
+    it.effect("creates no session if PORT is 0, because the address of the server is unknown", () =>
+      Effect.gen(function* () {
+        process.env.PORT = "0"
+        const before = (yield* audited).length
+        const refused = yield* tollgate("console")
+        expect(refused).toMatchObject({ code: 1, stdout: "" })
+        expect(refused.stderr).toContain("PORT is 0")
+        expect(yield* audited).toHaveLength(before)
+        process.env.PUBLIC_BASE_URL = "https://gateway.example"
+        expect((yield* tollgate("console")).stdout).toContain("https://gateway.example/console/operator#code=")
       })
     )
 

@@ -74,6 +74,11 @@ describe("tollgate keys", () => {
         expect(stdout).toContain(`"Authorization: Bearer ${secret}"`)
         expect(stdout).toContain("http://127.0.0.1:8080/v1/chat/completions")
         expect(stdout).toContain('"model":"gpt-5-mini"')
+        process.env.PORT = "0"
+        const withoutPort = yield* tollgate("keys", "create", "--user", "grace@example.com", "--name", "third")
+        delete process.env.PORT
+        expect(withoutPort.stdout).toContain("The server logs its address at its start.")
+        expect(withoutPort.stdout).not.toContain("curl")
         const listed = yield* tollgate("keys", "list", "--user", "grace@example.com")
         expect(listed.stdout).toMatch(/^KEY ID +NAME +PUBLIC ID +CREATED +REVOKED$/m)
         expect(listed.stdout).not.toContain(secret)

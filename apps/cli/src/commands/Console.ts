@@ -40,6 +40,14 @@ const off = new CommandFailed({
     "for this command."
 })
 
+const noAddress = new CommandFailed({
+  exit: "failed",
+  code: "invalid_settings",
+  message:
+    "PORT is 0, so this command does not know the address of the server, and no session was created. Set PORT for this " +
+    "command to the port that the server logs at its start, or set PUBLIC_BASE_URL."
+})
+
 const create = reportCommand(
   "console",
   "Create a session in the console, and print its one-time link, which is valid for two minutes.",
@@ -49,6 +57,7 @@ const create = reportCommand(
       const settings = yield* Settings
       if (!servesOperators(settings)) return yield* off
       const base = (yield* publicBaseUrl) ?? localAddress(settings)
+      if (base === undefined) return yield* noAddress
       const operator = yield* operatorFor("console", given.reason)
       const actor = yield* Option.match(given.name, {
         onNone: () => Effect.mapError(Schema.decodeUnknown(OperatorName)(operator.actor), () => nameUnusable),

@@ -190,7 +190,7 @@ const keyDocument = (key: ApiKey) => ({
 
 /**
  * Returns a function from the secret of a new key to a curl command that calls a chat model with this key. If the
- * catalog has no chat model, the function returns a hint instead.
+ * catalog has no chat model, or if the address of the server is unknown, the function returns a hint instead.
  */
 const firstRequest = Effect.gen(function* () {
   const serverAddress = localAddress(yield* Settings)
@@ -203,6 +203,9 @@ const firstRequest = Effect.gen(function* () {
   const model = discoverable(catalog).find(({ publicName }) => Either.isRight(callable(catalog, publicName, "chat")))
   if (model === undefined) {
     return () => "  The catalog has no chat model yet. Apply a catalog file with: tollgate catalog apply FILE"
+  }
+  if (serverAddress === undefined) {
+    return () => "  PORT is 0, so no command can be shown here. The server logs its address at its start."
   }
   const body = { model: model.publicName, stream: true, messages: [{ role: "user", content: "Say hello." }] }
   return (secret: string) =>
