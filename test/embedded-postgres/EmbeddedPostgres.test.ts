@@ -104,11 +104,18 @@ describe("embedded Postgres", () => {
     })
   )
 
-  it.scopedLive("needs no variable of the Postgres clients, such as PGPORT", () =>
+  it.scopedLive.each([
+    { PGPORT: "6543", PGSSLMODE: "require", PGSSLNEGOTIATION: "direct" },
+    { PGOPTIONS: "-c no_such_setting=1" },
+    { PGOPTIONS: "-c default_transaction_read_only=on" },
+    { PGREPLICATION: "database" },
+    { PGDATA: "/nowhere", PGHOST: "db.example", PGUSER: "ada", PGDATABASE: "books" }
+  ])("needs no variable of the Postgres clients, and ignores %j", (variables) =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
-      yield* withVariables({ PGPORT: "6543", PGSSLMODE: "require" })
+      yield* withVariables(variables as Readonly<Record<string, string>>)
       const { socketDir } = yield* Effect.timeout(start(directory), "20 seconds")
+      yield* query(socketDir, "CREATE TABLE written ()")
       expect((yield* query(socketDir, "SHOW port")).rows).toEqual([{ port: "5432" }])
     })
   )

@@ -21,16 +21,27 @@ export class ClusterInUse extends Data.TaggedError("ClusterInUse") {}
 export const LAUNCH_SETTING = "tollgate.launch"
 
 /**
+ * States every parameter that the driver would otherwise read from variables such as PGPORT, PGSSLMODE and PGOPTIONS.
+ * These variables belong to another Postgres. The driver ignores an empty text, so a space states that there are no
+ * options. Postgres reads the text "false" as no replication.
+ */
+const nothingFromEnvironment = {
+  port: 5432,
+  ssl: false,
+  sslnegotiation: "postgres",
+  options: " ",
+  replication: "false"
+} as const
+
+/**
  * Returns the launch id of the Postgres that accepts connections at this socket. Returns none if no connection succeeds
  * within a second, for example while Postgres starts, recovers or stops.
  */
 export const launchOf = (socketDir: string): Effect.Effect<Option.Option<string>> =>
   Effect.promise(async () => {
     const client = new Pg.Client({
+      ...nothingFromEnvironment,
       host: socketDir,
-      // The driver would otherwise read these two from PGPORT and PGSSLMODE, which belong to another Postgres.
-      port: 5432,
-      ssl: false,
       user: "postgres",
       database: "postgres",
       connectionTimeoutMillis: 1_000

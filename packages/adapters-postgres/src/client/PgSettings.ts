@@ -53,14 +53,26 @@ const common: Pg.ClientConfig = {
 }
 
 /**
+ * States every parameter that the driver would otherwise read from variables such as PGPORT, PGSSLMODE and PGOPTIONS.
+ * These variables belong to another Postgres. The driver ignores an empty text, so a space states that there are no
+ * options. Postgres reads the text "false" as no replication.
+ */
+const nothingFromEnvironment = {
+  port: 5432,
+  ssl: false,
+  sslnegotiation: "postgres",
+  options: " ",
+  replication: "false"
+} as const
+
+/**
  * Returns the settings for the embedded Postgres on a Unix socket, where access to the socket is the only
- * authentication. Port and TLS are stated, because the driver would otherwise read them from PGPORT and PGSSLMODE.
+ * authentication.
  */
 export const fromSocket = (socketDir: string, database = "postgres"): Pg.ClientConfig => ({
   ...common,
+  ...nothingFromEnvironment,
   host: socketDir,
-  port: 5432,
-  ssl: false,
   user: "postgres",
   database
 })
