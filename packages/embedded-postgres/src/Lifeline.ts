@@ -38,6 +38,22 @@ export const isWatched = (path: string): boolean => {
   return true
 }
 
+/**
+ * Returns true if the pipe exists and no process has it open for reading. Unlike {@link isWatched}, returns false in
+ * case of doubt, for example if the pipe belongs to another user.
+ */
+export const isAbandoned = (path: string): boolean => {
+  try {
+    closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK))
+    return false
+  } catch (error) {
+    return codeOf(error) === "ENXIO"
+  }
+}
+
+const codeOf = (error: unknown): unknown =>
+  typeof error === "object" && error !== null && "code" in error ? error.code : undefined
+
 /** Keeps the lifeline open until the scope ends. Returns none if no watchdog reads the lifeline. */
 export const attach = (path: string): Effect.Effect<Option.Option<void>, never, Scope.Scope> =>
   Effect.map(

@@ -2,6 +2,7 @@
  * Determines the directories and files of one embedded Postgres.
  *
  *     <directory>/data       the cluster
+ *     <directory>/data-<id>  a cluster that a process creates (Cluster.ts)
  *     <directory>/lifeline   the pipe that every process that uses Postgres keeps open for writing
  *     <directory>/log        the Postgres log since the last start
  *     <temp>/tollgate-<hash> the directory of the socket; the hash depends only on <directory>
