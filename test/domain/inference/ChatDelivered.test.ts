@@ -40,6 +40,7 @@ describe("chat content", () => {
       },
       "hmhi"
     ],
+    ["reasoning that is the text of a part", { content: [{ type: "thinking", thinking: "hm" }] }, "hm"],
     ["nothing for a role", { role: "assistant", content: null }, ""],
     ["nothing for an unknown shape", { content: 7, tool_calls: "x" }, ""]
   ])("contains %s", (_, delta, content) => {
@@ -177,6 +178,29 @@ describe("the text of a chat prompt", () => {
     const calls = { tool_calls: [{ type: "custom", custom: { name: "c", input: "x" } }] }
     const legacy = { function_call: { name: "f", arguments: "{}" } }
     expect(promptText({ messages: [calls, legacy] }).text).toBe("cxf{}")
+  })
+
+  it.each([
+    ["reasoning_content", { reasoning_content: "hm" }],
+    ["reasoning", { reasoning: "hm" }],
+    ["reasoning_details", { reasoning_details: [{ type: "reasoning.text", text: "hm", signature: "no text" }] }],
+    ["thinking_blocks", { thinking_blocks: [{ type: "thinking", thinking: "hm", signature: "no text" }] }],
+    ["a part of the content", { content: [{ type: "thinking", thinking: "hm" }] }],
+    ["refusal", { refusal: "hm" }]
+  ])("contains what the client sends back in %s of a message", (_, members) => {
+    expect(promptText({ messages: [{ role: "assistant", ...members }] }).text).toBe("assistanthm")
+  })
+
+  it("contains reasoning once, in its longest form, if a message repeats it", () => {
+    const message = {
+      role: "assistant",
+      content: "Hello",
+      reasoning_content: "h",
+      reasoning: "hm",
+      reasoning_details: [{ text: "long" }, { summary: "er" }],
+      thinking_blocks: [{ thinking: "long" }]
+    }
+    expect(promptText({ messages: [message] }).text).toBe("assistantHellolonger")
   })
 
   it("is empty for a malformed body", () => {

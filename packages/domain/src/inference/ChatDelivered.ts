@@ -40,7 +40,7 @@ export const callsContent = (delta: JsonObject): string => {
  * Returns the reasoning in a list of parts. The caller uses it only if the delta has no plain reasoning text, because
  * the parts repeat that text.
  */
-const detailsOf = (details: unknown): string => {
+export const detailsOf = (details: unknown): string => {
   let text = ""
   for (const item of asArray(details)) {
     const detail = asObject(item)
@@ -50,14 +50,15 @@ const detailsOf = (details: unknown): string => {
 }
 
 /**
- * Returns the text of `content`. Some providers send a list of parts, and put a list of reasoning parts into one part.
+ * Returns the text of `content`. Some providers send a list of parts, and put the reasoning into one part, as a text or
+ * as a list of parts.
  */
 export const textOf = (content: unknown): string => {
   if (typeof content === "string") return content
   let text = ""
   for (const item of asArray(content)) {
     const part = asObject(item)
-    text += asText(part?.text) + asText(part?.refusal)
+    text += asText(part?.text) + asText(part?.refusal) + asText(part?.thinking)
     for (const thought of asArray(part?.thinking)) text += asText(asObject(thought)?.text)
   }
   return text
