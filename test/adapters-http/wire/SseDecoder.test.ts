@@ -1,7 +1,8 @@
-import { MAX_EVENT_BYTES, SseDecoder, type SseEvent } from "@tollgate/adapters-http/wire/SseDecoder"
+import { isHeartbeat, MAX_EVENT_BYTES, SseDecoder, type SseEvent } from "@tollgate/adapters-http/wire/SseDecoder"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { property } from "../../support/property.ts"
+import { heartbeats } from "../../support/upstream/Heartbeats.ts"
 
 const decoded = (...pieces: ReadonlyArray<Buffer | string>): ReadonlyArray<SseEvent> => {
   const decoder = new SseDecoder()
@@ -98,5 +99,21 @@ describe("an event stream", () => {
       events.push(...Either.getOrThrow(decoder.push(whole.subarray(at, at + 101))))
     }
     expect(events.map(({ data }) => data === "é".repeat(1_000_000))).toEqual([true])
+  })
+})
+
+describe("an event whose data is not a JSON object", () => {
+  it.each([...decoded(heartbeats)])("is a heartbeat: %j", (event) => {
+    expect(isHeartbeat(event)).toBe(true)
+  })
+
+  it.each([
+    { event: "", data: "ping" },
+    { event: "", data: '{"choices":[' },
+    { event: "message", data: "ping" },
+    { event: "content_block_delta", data: " " },
+    { event: "error", data: " " }
+  ])("is no heartbeat: %j", (event) => {
+    expect(isHeartbeat(event)).toBe(false)
   })
 })

@@ -9,6 +9,7 @@
  */
 
 import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
+import { asObject, type JsonObject } from "@tollgate/domain/inference/Json"
 import * as Either from "effect/Either"
 
 export interface SseEvent {
@@ -17,6 +18,25 @@ export interface SseEvent {
   /** The `data:` lines, joined by newlines. */
   readonly data: string
 }
+
+/** Returns the JSON object in the data of an event; undefined if the data is anything else. */
+export const objectIn = (data: string): JsonObject | undefined => {
+  try {
+    return asObject(JSON.parse(data))
+  } catch {
+    return undefined
+  }
+}
+
+/** The names of events that only keep the connection open. */
+const HEARTBEATS: ReadonlySet<string> = new Set(["heartbeat", "keep-alive", "keepalive", "ping"])
+
+/**
+ * Returns whether an event whose data is not a JSON object is a heartbeat. Some model servers send a time or a word, or
+ * no data, so that no proxy closes a silent connection. Any other event without a JSON object is a broken event.
+ */
+export const isHeartbeat = ({ event, data }: SseEvent): boolean =>
+  HEARTBEATS.has(event.toLowerCase()) || (event === "" && data.trim() === "")
 
 /**
  * Maximum size of a line (in bytes) or of the data of an event (in characters). A larger line or event is a failure of

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { chunk, usage, usageChunk } from "../../../support/upstream/ChatWire.ts"
+import { heartbeats } from "../../../support/upstream/Heartbeats.ts"
 import { deltaChunk, finished, sse, type TranslatedStream, translatedStream, usageFrame } from "./TranslatedStream.ts"
 
 interface Row {
@@ -233,6 +234,17 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
       name: "objects that are not chunks are dropped",
       sent: `event: ping\ndata: {}\n\ndata:\n\n${sse({ type: "ping" }, begin, { hello: 1 }, hi, stop, "[DONE]")}`,
       frames: writtenWhole
+    },
+    {
+      name: "heartbeats are dropped",
+      sent: [begin, hi, stop, "[DONE]"].map((frame) => `${heartbeats}${sse(frame)}`).join(""),
+      frames: writtenWhole
+    },
+    {
+      name: "a broken chunk in a heartbeat is dropped, but not a broken chunk without a name",
+      sent: `${sse(begin, hi)}event: ping\ndata: {"choices":[\n\n${sse('{"choices":[', stop, "[DONE]")}`,
+      frames: [writtenBegin, writtenHi],
+      end: "UpstreamFailed"
     }
   ],
   [

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest"
+import { heartbeats } from "../../../support/upstream/Heartbeats.ts"
 import {
   blockDelta,
   blockStart,
@@ -118,6 +119,11 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
     {
       name: "end marks of other protocols are dropped",
       sent: `${sse(...unfinished)}event: data\ndata: [DONE]\n\ndata: [DONE]\n\nevent: x-status\ndata: queued\n\n${sse(...ending)}`,
+      written: writtenWhole
+    },
+    {
+      name: "heartbeats whose data is not JSON are dropped",
+      sent: [...unfinished, ...ending].map((event) => `${heartbeats}${sse(event)}`).join(""),
       written: writtenWhole
     },
     {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest"
+import { heartbeats } from "../../../support/upstream/Heartbeats.ts"
 import {
   begun,
   closing,
@@ -129,6 +130,7 @@ describe("a responses stream", () => {
   it.each([
     ["pings", 'event: ping\ndata: {"type":"ping"}\n\n'],
     ["pings without a type", "event: ping\ndata: {}\n\n"],
+    ["heartbeats whose data is not JSON", heartbeats],
     ["keepalives", wireText({ type: "keepalive", sequence_number: 3 })],
     ["comments", ": OPENROUTER PROCESSING\n\n"],
     ["events for the provider's own clients", wireText({ type: "codex.rate_limits", limits: {} })],

@@ -12,7 +12,7 @@ import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { type RequestId, withoutHyphens } from "@tollgate/domain/inference/InferenceRequest"
 import { asArray, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
 import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
-import type { SseEvent } from "../../wire/SseDecoder.ts"
+import { isHeartbeat, objectIn, type SseEvent } from "../../wire/SseDecoder.ts"
 import { refusalIn, refusalOfError } from "../../wire/UpstreamRefusal.ts"
 import type { ResponseContext, ResponseFailure, StreamTranslator, Translation } from "../relay/RelayProtocol.ts"
 import { ChoiceDeltas, type FinishReason, finishReasonOf } from "./ChatChoice.ts"
@@ -68,8 +68,8 @@ export class ChatStream implements StreamTranslator {
     if (text !== undefined) return this.#textOnly(text)
     if (event.data.startsWith("[DONE]")) return this.#complete(true)
     try {
-      const chunk = asObject(JSON.parse(event.data))
-      if (chunk === undefined) return this.#fail(unreadable())
+      const chunk = objectIn(event.data)
+      if (chunk === undefined) return isHeartbeat(event) ? noOutput : this.#fail(unreadable())
       if (event.event === "error") return this.#fail(refusalOfError(chunk.error ?? chunk))
       const translation = this.chunk(chunk)
       if (this.#template.canLearn && this.#isTextOnly(translation))

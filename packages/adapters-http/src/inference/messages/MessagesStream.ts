@@ -17,7 +17,7 @@ import {
   reportedBy,
   type TokenCounts
 } from "@tollgate/domain/inference/MessagesDelivered"
-import type { SseEvent } from "../../wire/SseDecoder.ts"
+import { isHeartbeat, objectIn, type SseEvent } from "../../wire/SseDecoder.ts"
 import { refusalIn, refusalOfError } from "../../wire/UpstreamRefusal.ts"
 import type { ResponseContext, ResponseFailure, StreamTranslator, Translation } from "../relay/RelayProtocol.ts"
 import { type PublicNames, publicNamesOf, redactedEvent } from "./MessagesRedaction.ts"
@@ -48,8 +48,11 @@ export class MessagesStream implements StreamTranslator {
 
   translate(event: SseEvent): Translation {
     if (this.#ended) return noOutput
-    const given = read(event.data)
-    if (given === undefined) return isForeign(event) ? noOutput : this.#fail(failure("an event is not a JSON object"))
+    const given = event.data === "" ? {} : objectIn(event.data)
+    if (given === undefined) {
+      const isDropped = isForeign(event) || isHeartbeat(event)
+      return isDropped ? noOutput : this.#fail(failure("an event is not a JSON object"))
+    }
     if (event.event === "error") return this.#fail(refusalOfError(given.error ?? given))
     const refusal = refusalIn(given)
     if (refusal !== undefined) return this.#fail(refusal)
@@ -94,15 +97,6 @@ export class MessagesStream implements StreamTranslator {
 }
 
 const STOP = { type: "message_stop" }
-
-const read = (data: string): JsonObject | undefined => {
-  if (data === "") return {}
-  try {
-    return asObject(JSON.parse(data))
-  } catch {
-    return undefined
-  }
-}
 
 /** Returns true for the end mark of the chat protocol, and for an event whose type is not in this protocol. */
 const isForeign = ({ event, data }: SseEvent): boolean =>

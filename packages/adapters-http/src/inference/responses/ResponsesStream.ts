@@ -11,7 +11,7 @@ import { asObject, asText, type JsonObject } from "@tollgate/domain/inference/Js
 import { contentOfEvent, contentOfResponse, usageOfEvent } from "@tollgate/domain/inference/ResponsesDelivered"
 import type { RelayError } from "../../wire/InferenceErrors.ts"
 import { withoutProviderMembers } from "../../wire/Redaction.ts"
-import type { SseEvent } from "../../wire/SseDecoder.ts"
+import { isHeartbeat, objectIn, type SseEvent } from "../../wire/SseDecoder.ts"
 import type { ResponseContext, ResponseFailure, StreamTranslator, Translation } from "../relay/RelayProtocol.ts"
 import { failureFrames, refusalInEvent, startedResponse } from "./ResponsesErrors.ts"
 import { frameOf, frameWith } from "./ResponsesEvents.ts"
@@ -45,12 +45,14 @@ export class ResponsesStream implements StreamTranslator {
     this.#context = context
   }
 
-  translate({ event: name, data }: SseEvent): Translation {
+  translate(event: SseEvent): Translation {
+    const { data } = event
     if (this.#ended || data === "" || data.startsWith("[DONE]")) return noOutput
     this.#translatedBefore = this.#translated
     try {
-      const given = asObject(JSON.parse(data))
-      return given === undefined ? this.#fail(unreadable()) : this.#event(given, name, data)
+      const given = objectIn(data)
+      if (given === undefined) return isHeartbeat(event) ? noOutput : this.#fail(unreadable())
+      return this.#event(given, event.event, data)
     } catch {
       return this.#fail(unreadable())
     }
