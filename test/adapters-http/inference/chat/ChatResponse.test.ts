@@ -135,7 +135,8 @@ describe("a whole chat completion", () => {
     ["JSON that is nested too deeply", deep],
     ["an error", { error: { message: "boom", code: 502 } }],
     ["an error next to null choices", { ...completion(), choices: null, error: "boom" }],
-    ["an error in a choice", completionWith({ content: "" }, { finish_reason: "error", error: { code: 500 } })]
+    ["an error in a choice", completionWith({ content: "" }, { finish_reason: "error", error: { code: 500 } })],
+    ["a text that it has aborted", completionWith({ content: "a" }, { finish_reason: "insufficient_system_resource" })]
   ])("fails if the provider sends %s", (_, body) => {
     expect(translated(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })
     expect(asStream(body)).toMatchObject({ _tag: "Left", left: { _tag: "UpstreamFailed" } })

@@ -538,7 +538,10 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
       "UpstreamFailed"
     ],
     ["an error for an invalid request", { error: { code: 400, message: "x" } }, "UpstreamRejected"],
-    ["an error as the finish reason", chunk({ content: "lost" }, "error"), "UpstreamFailed"]
+    ["an error as the finish reason", chunk({ content: "lost" }, "error"), "UpstreamFailed"],
+    ["the finish reason insufficient_system_resource", chunk({}, "insufficient_system_resource"), "UpstreamFailed"],
+    ["the finish reason network_error", chunk({}, "network_error"), "UpstreamFailed"],
+    ["the finish reason abort", chunk({}, "abort"), "UpstreamFailed"]
   ]
     .map(([kind, frame, end]) => ({
       name: `${kind} is a failure`,
@@ -560,6 +563,7 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
     ["MAX_TOKENS", "length"],
     ["tool_use", "tool_calls"],
     ["SAFETY", "content_filter"],
+    ["sensitive", "content_filter"],
     ["content_filter", "content_filter"],
     ["function_call", "function_call"],
     ["unknown", "stop"]

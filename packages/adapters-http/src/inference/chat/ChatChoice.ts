@@ -171,8 +171,16 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ["safety", "content_filter"],
   ["prohibited_content", "content_filter"],
   ["recitation", "content_filter"],
+  ["sensitive", "content_filter"],
   ["refusal", "content_filter"]
 ])
+
+/**
+ * The finish reasons of a choice that the provider did not finish because of a fault of its own, by DeepSeek (of its
+ * capacity), Zhipu, and vLLM and SGLang. Each of them is a failure: with another finish reason, the client would take
+ * the part that it has for the whole.
+ */
+const FAULTS: ReadonlySet<string> = new Set(["error", "insufficient_system_resource", "network_error", "abort"])
 
 /**
  * Returns the finish reason for the client, `error` if the choice failed, or undefined if the choice is unfinished. An
@@ -181,5 +189,5 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
 export const finishReasonOf = (given: unknown): FinishReason | "error" | undefined => {
   if (typeof given !== "string" || given === "") return undefined
   const reason = given.toLowerCase()
-  return reason === "error" ? "error" : (FINISH_REASONS.get(reason) ?? "stop")
+  return FAULTS.has(reason) ? "error" : (FINISH_REASONS.get(reason) ?? "stop")
 }
