@@ -144,6 +144,13 @@ describe("an image generation", () => {
     expect(images.finished).toMatchObject([{ state: "settled", charge: { charged: { input: 9n, output: 272n } } }])
   })
 
+  it("is delivered and charged if the provider adds an empty error", async () => {
+    const pending = generate()
+    await respond(200, { ...result, error: {} })
+    expect((await pending).status).toBe(200)
+    expect(images.finished).toMatchObject([{ state: "settled", charge: { charged: { input: 9n, output: 272n } } }])
+  })
+
   it("is unmetered if the provider reports no usage", async () => {
     await start({ imageSettings: { serviceName: "acme" } })
     const pending = generate()

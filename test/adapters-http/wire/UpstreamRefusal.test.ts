@@ -1,5 +1,6 @@
-import { refusalOfError, refusalOfStatus } from "@tollgate/adapters-http/wire/UpstreamRefusal"
+import { refusalOfError, refusalOfStatus, withoutEmptyError } from "@tollgate/adapters-http/wire/UpstreamRefusal"
 import { describe, expect, it } from "vitest"
+import { emptyErrors } from "../../support/upstream/EmptyErrors.ts"
 
 const names = {
   publicName: "public-model",
@@ -115,4 +116,18 @@ describe("an error in a 2xx response", () => {
     const error = { code: "invalid_api_key", message: "Incorrect API key: sk-secret" }
     expect(refusalOfError(error)).toMatchObject({ cause: "an error instead of a response: invalid_api_key" })
   })
+})
+
+describe("the member `error` of a response", () => {
+  it.each([...emptyErrors])("becomes null if it is empty: %j", (error) => {
+    expect(withoutEmptyError({ id: "x", error })).toEqual({ id: "x", error: null })
+  })
+
+  it.each(["boom", true, [], { message: "boom" }, { message: "", code: 500 }, { message: null, type: {} }, null])(
+    "is kept if it states an error or is null: %j",
+    (error) => {
+      const response = { id: "x", error }
+      expect(withoutEmptyError(response)).toBe(response)
+    }
+  )
 })

@@ -25,7 +25,8 @@ import {
   parseProviderError,
   providerErrorOf,
   refusalIn,
-  refusalOfStatus
+  refusalOfStatus,
+  withoutEmptyError
 } from "../wire/UpstreamRefusal.ts"
 import { type ExchangeResult, ImageExchange } from "./ImageExchange.ts"
 import { parseAroundImage, responseBody } from "./ImageResponseBody.ts"
@@ -126,7 +127,7 @@ const judgeResponse = (
     const policy = policyViolation(200, providerErrorOf(parsed.members), names) ?? moderation(parsed.members)
     if (policy !== undefined) return Effect.succeed(served({ _tag: "Declined", error: policy }))
     const usage = usageOf(parsed.members.usage)
-    const refusal = refusalIn(parsed.members)
+    const refusal = refusalIn(withoutEmptyError(parsed.members))
     if (refusal !== undefined) return Effect.succeed(failed(refusal, refusal._tag === "TechnicalLimit", usage))
     return Effect.match(responseBody(response, parsed, createdAtSeconds), {
       onSuccess: served,

@@ -49,6 +49,28 @@ export const refusalIn = (response: JsonObject): UpstreamRefusal | undefined => 
 }
 
 /**
+ * Returns false for a member `error` that is absent, null or empty. Some servers add a member without any statement to
+ * each valid response, for example an object with empty texts.
+ */
+export const statesError = (error: unknown): boolean => {
+  const object = asObject(error)
+  return object === undefined ? !isNothing(error) : !Object.values(object).every(isNothing)
+}
+
+const isNothing = (value: unknown): boolean =>
+  value === undefined || value === null || value === "" || value === false || value === 0
+
+/**
+ * Returns the response with null instead of an empty error. Clients of some protocols test only whether the member has
+ * a value. An object that consists only of an empty error is no response: the caller does not pass it to this function,
+ * or refuses the result.
+ */
+export const withoutEmptyError = (response: JsonObject): JsonObject =>
+  response.error === undefined || response.error === null || statesError(response.error)
+    ? response
+    : { ...response, error: null }
+
+/**
  * Returns the error for an error object in a 2xx response or in an event of a stream. The status, code or type in the
  * object selects the error. The provider's message is not passed on.
  */

@@ -2,6 +2,7 @@ import { chatProtocol } from "@tollgate/adapters-http/inference/chat/ChatProtoco
 import { Either } from "effect"
 import { describe, expect, it } from "vitest"
 import { completion, usage } from "../../../support/upstream/ChatWire.ts"
+import { emptyErrors } from "../../../support/upstream/EmptyErrors.ts"
 import { context, deltaChunk, finished, framesOf, requestOf, streamed, usageFrame } from "./TranslatedStream.ts"
 
 const bytes = (body: unknown) => Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
@@ -58,6 +59,13 @@ describe("a whole chat completion", () => {
         usage: { prompt: { input: 4n, cacheWrite: 0n, cacheRead: 3n }, output: 2n }
       })
     )
+  })
+
+  it.each([...emptyErrors])("is passed on if the provider adds an empty error: %j", (error) => {
+    const given = completion({ content: ["Hello"], usage: usage(7, 2) })
+    const choices = given.choices.map((choice) => ({ ...choice, error }))
+    expect(translatedJson({ ...given, choices, error })).toEqual(translatedJson(given))
+    expect(asStream({ ...given, choices, error })).toEqual(asStream(given))
   })
 
   it("has no usage if the provider reported none", () => {
@@ -134,6 +142,8 @@ describe("a whole chat completion", () => {
     ["a choice without a message", { ...completion(), choices: [{ index: 0, text: "x" }] }],
     ["JSON that is nested too deeply", deep],
     ["an error", { error: { message: "boom", code: 502 } }],
+    ["only an empty error", { error: {} }],
+    ["an empty error next to no choices", { ...completion(), choices: [], error: "" }],
     ["an error next to null choices", { ...completion(), choices: null, error: "boom" }],
     ["an error in a choice", completionWith({ content: "" }, { finish_reason: "error", error: { code: 500 } })],
     ["a text that it has aborted", completionWith({ content: "a" }, { finish_reason: "insufficient_system_resource" })]

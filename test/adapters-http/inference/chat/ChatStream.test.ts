@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { chunk, usage, usageChunk } from "../../../support/upstream/ChatWire.ts"
+import { emptyErrors } from "../../../support/upstream/EmptyErrors.ts"
 import { heartbeats } from "../../../support/upstream/Heartbeats.ts"
 import { deltaChunk, finished, sse, type TranslatedStream, translatedStream, usageFrame } from "./TranslatedStream.ts"
 
@@ -247,6 +248,19 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
       end: "UpstreamFailed"
     }
   ],
+  emptyErrors.map((error) => ({
+    name: `an empty error next to choices is ignored: ${JSON.stringify(error)}`,
+    sent: sse(
+      ...[begin, hi, stop, usageChunk(usage(7, 2))].map((frame) => ({
+        ...frame,
+        choices: frame.choices.map((choice) => ({ ...choice, error })),
+        error
+      })),
+      "[DONE]"
+    ),
+    includeUsage: true,
+    frames: [writtenBegin, writtenHi, writtenStop, usageFrame(7, 2), "[DONE]"]
+  })),
   [
     {
       name: "a missing space after `data:` is accepted",
@@ -519,6 +533,8 @@ const rows: ReadonlyArray<ReadonlyArray<Row>> = [
       "UpstreamFailed"
     ],
     ["an error that is a string", { error: "boom" }, "UpstreamFailed"],
+    ["an empty error without choices", { error: {} }, "UpstreamFailed"],
+    ["an empty error next to empty choices", { choices: [], error: "" }, "UpstreamFailed"],
     ["an object whose member `object` is `error`", { object: "error", message: "boom", code: 50001 }, "UpstreamFailed"],
     ["a rate-limit error with the code 429", { error: { message: "Rate limit", code: 429 } }, "TechnicalLimit"],
     [

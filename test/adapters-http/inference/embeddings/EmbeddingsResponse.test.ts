@@ -3,6 +3,7 @@ import { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import { Either, FastCheck } from "effect"
 import { describe, expect, it } from "vitest"
 import { property } from "../../../support/property.ts"
+import { emptyErrors } from "../../../support/upstream/EmptyErrors.ts"
 
 const context = { requestId: RequestId("r"), publicName: "public", createdAtSeconds: 1 }
 const translated = (body: unknown, inputs = 1) =>
@@ -75,6 +76,10 @@ describe("an embeddings response", () => {
     ["`prompt_tokens` beside `completion_tokens`", { prompt_tokens: 4, completion_tokens: 9, total_tokens: 13 }, 4n]
   ])("reports the prompt tokens from %s", (_, usage, input) => {
     expect(accepted(list([item()], { usage })).usage).toMatchObject({ prompt: { input }, output: 0n })
+  })
+
+  it.each([...emptyErrors])("is passed on if the provider adds an empty error: %j", (error) => {
+    expect(accepted(list([item([1])], { error })).body).toBe(accepted(list([item([1])])).body)
   })
 
   it.each([[undefined], [null], [{}], [{ prompt_tokens: "3" }], [[]]])(

@@ -1,6 +1,7 @@
 import { messagesProtocol } from "@tollgate/adapters-http/inference/messages/MessagesProtocol"
 import { Either } from "effect"
 import { describe, expect, it } from "vitest"
+import { emptyErrors } from "../../../support/upstream/EmptyErrors.ts"
 import {
   blockDelta,
   blockStart,
@@ -58,6 +59,13 @@ describe("a whole message", () => {
       { type: "text", text: "hi" },
       { type: "tool_use", id: "toolu_01", name: "f", input: { provider: "mine" } }
     ])
+  })
+
+  it.each([...emptyErrors])("is passed on with null instead of an empty error: %j", (error) => {
+    const given = message({ usage: usage(7, 9) })
+    const { body } = Either.getOrThrow(translated({ ...given, error }))
+    expect(JSON.parse(body)).toEqual({ ...given, model: context.publicName, error: null })
+    expect(asStream({ ...given, error })).toMatchObject({ right: { end: "complete" } })
   })
 
   it.each([

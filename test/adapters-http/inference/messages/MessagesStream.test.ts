@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest"
+import { emptyErrors } from "../../../support/upstream/EmptyErrors.ts"
 import { heartbeats } from "../../../support/upstream/Heartbeats.ts"
 import {
   blockDelta,
@@ -120,6 +121,17 @@ const rows: { readonly [topic: string]: ReadonlyArray<Row> } = {
       name: "end marks of other protocols are dropped",
       sent: `${sse(...unfinished)}event: data\ndata: [DONE]\n\ndata: [DONE]\n\nevent: x-status\ndata: queued\n\n${sse(...ending)}`,
       written: writtenWhole
+    },
+    ...emptyErrors.map((error) => ({
+      name: `an empty error in an event becomes null: ${JSON.stringify(error)}`,
+      sent: sse(...whole.map((event) => ({ ...event, error }))),
+      written: writtenWhole.map((event) => ({ ...event, error: null }))
+    })),
+    {
+      name: "an empty error without the members of an event is a failure",
+      sent: `${sse(...unfinished)}data: {"error":{}}\n\n${sse(...ending)}`,
+      written: writtenUnfinished,
+      end: "UpstreamFailed"
     },
     {
       name: "heartbeats whose data is not JSON are dropped",

@@ -5,6 +5,7 @@ import { accumulateResponse } from "openai/lib/responses/ResponseAccumulator"
 import type { Response, ResponseStreamEvent } from "openai/resources/responses/responses"
 import { describe, expect, it } from "vitest"
 import { property } from "../../../support/property.ts"
+import { emptyErrors } from "../../../support/upstream/EmptyErrors.ts"
 import { functionCall, message, response, responsesUsage } from "../../../support/upstream/ResponsesWire.ts"
 import { context, eventsOf, requestOf, typesOf } from "./TranslatedStream.ts"
 
@@ -56,6 +57,12 @@ describe("a whole response", () => {
       model: "public-model",
       output: []
     })
+  })
+
+  it.each([...emptyErrors])("is passed on with null instead of an empty error: %j", (error) => {
+    const given = response({ content: ["Hello"], usage: responsesUsage(7, 2) })
+    expect(translatedJson({ ...given, error })).toEqual(translatedJson({ ...given, error: null }))
+    expect(asStream({ ...given, error })).toEqual(asStream({ ...given, error: null }))
   })
 
   it("has no usage if the provider reported none", () => {

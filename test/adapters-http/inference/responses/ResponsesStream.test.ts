@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest"
+import { emptyErrors } from "../../../support/upstream/EmptyErrors.ts"
 import { heartbeats } from "../../../support/upstream/Heartbeats.ts"
 import {
   begun,
@@ -50,6 +51,8 @@ const failures: ReadonlyArray<readonly [string, string, string]> = [
     "UpstreamFailed"
   ],
   ["has an error in a text delta", sent({ ...textDelta("lost"), error: { code: 500 } }), "UpstreamFailed"],
+  ["has an empty error without a type", 'data: {"error":{}}\n\n', "UpstreamFailed"],
+  ["has a failed response with an empty error", sent(failed({})), "UpstreamFailed"],
   ["has an error that is a string", sent({ type: "response.x", error: "sup3r-secret" }), "UpstreamFailed"],
   [
     "has response.failed with an error",
@@ -140,6 +143,14 @@ describe("a responses stream", () => {
   ])("drops %s", (_, noise) => {
     const events = whole.flatMap((event) => [event, noise])
     expect(translatedStream(sent(noise, ...events)).text).toBe(translatedStream(sent(...whole)).text)
+  })
+
+  it.each([...emptyErrors])("passes on null instead of an empty error: %j", (error) => {
+    const withError = (error: unknown) =>
+      whole.map((event) =>
+        wireText({ ...event, error, ...(event.response ? { response: { ...event.response, error } } : {}) })
+      )
+    expect(translatedStream(sent(...withError(error)))).toEqual(translatedStream(sent(...withError(null))))
   })
 
   it("passes on `response.*` events of unknown types", () => {

@@ -8,7 +8,7 @@ import { UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
 import { asArray, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
 import * as Either from "effect/Either"
 import { hasTooManyValues, parseResponse } from "../../wire/ParseResponse.ts"
-import { refusalIn, refusalOfError } from "../../wire/UpstreamRefusal.ts"
+import { refusalIn, refusalOfError, statesError, withoutEmptyError } from "../../wire/UpstreamRefusal.ts"
 import type { ResponseContext, ResponseFailure, TranslatedResponse, Translation } from "../relay/RelayProtocol.ts"
 import { finishReasonOf, normalizedMessage } from "./ChatChoice.ts"
 import { splicedCompletion } from "./ChatCompletionBytes.ts"
@@ -74,8 +74,9 @@ const fromCompletion = <A>(
   rewrite: (completion: JsonObject) => Either.Either<A, ResponseFailure>
 ): Either.Either<A, ResponseFailure> => {
   try {
-    const completion = asObject(parseResponse(body))
-    if (completion === undefined) return Either.left(invalidCompletion("the response is not a JSON object"))
+    const given = asObject(parseResponse(body))
+    if (given === undefined) return Either.left(invalidCompletion("the response is not a JSON object"))
+    const completion = withoutEmptyError(given)
     const choices = choicesOf(completion)
     const failure = refusalIn(completion) ?? failureIn(choices)
     if (failure !== undefined) return Either.left(failure)
@@ -92,7 +93,7 @@ const choicesOf = ({ choices }: JsonObject): ReadonlyArray<JsonObject> =>
 
 const failureIn = (choices: ReadonlyArray<JsonObject>): ResponseFailure | undefined => {
   const failed = choices.find(
-    ({ error, finish_reason }) => isPresent(error) || finishReasonOf(finish_reason) === "error"
+    ({ error, finish_reason }) => statesError(error) || finishReasonOf(finish_reason) === "error"
   )
   return failed && refusalOfError(failed.error)
 }
@@ -107,7 +108,5 @@ const normalizedChoice = (choice: JsonObject, position: number): JsonObject => {
       finishReasonOf(choice.finish_reason) ?? (asArray(message.tool_calls).length > 0 ? "tool_calls" : "stop")
   }
 }
-
-const isPresent = (value: unknown): boolean => value !== undefined && value !== null
 
 const invalidCompletion = (cause: string): UpstreamFailed => new UpstreamFailed({ cause })

@@ -13,7 +13,7 @@ import { type RequestId, withoutHyphens } from "@tollgate/domain/inference/Infer
 import { asArray, asObject, type JsonObject } from "@tollgate/domain/inference/Json"
 import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import { isHeartbeat, objectIn, type SseEvent } from "../../wire/SseDecoder.ts"
-import { refusalIn, refusalOfError } from "../../wire/UpstreamRefusal.ts"
+import { refusalIn, refusalOfError, statesError, withoutEmptyError } from "../../wire/UpstreamRefusal.ts"
 import type { ResponseContext, ResponseFailure, StreamTranslator, Translation } from "../relay/RelayProtocol.ts"
 import { ChoiceDeltas, type FinishReason, finishReasonOf } from "./ChatChoice.ts"
 import { ChatUsage } from "./ChatUsage.ts"
@@ -97,7 +97,9 @@ export class ChatStream implements StreamTranslator {
   /** Translates one chunk. A caller that passes a whole completion as one chunk must then call {@link finish}. */
   chunk(chunk: JsonObject): Translation {
     const usage = this.#usage.add(chunk)
-    const failure = refusalIn(chunk) ?? this.#writeChoices(asArray(chunk.choices))
+    const choices = asArray(chunk.choices)
+    const hasResponse = usage !== undefined || choices.length > 0
+    const failure = refusalIn(hasResponse ? withoutEmptyError(chunk) : chunk) ?? this.#writeChoices(choices)
     if (failure !== undefined) return this.#fail(failure, usage)
     return this.#frames === "" && usage === undefined ? noOutput : this.#takeOutput(usage, undefined)
   }
@@ -118,7 +120,7 @@ export class ChatStream implements StreamTranslator {
 
   #writeChoice(given: JsonObject, position: number): ResponseFailure | undefined {
     const reason = finishReasonOf(given.finish_reason)
-    if (reason === "error" || isPresent(given.error)) return refusalOfError(given.error)
+    if (reason === "error" || statesError(given.error)) return refusalOfError(given.error)
     const choice = this.#choiceAt(given.index ?? position)
     if (choice === undefined) return new UpstreamFailed({ cause: "a choice has an invalid index" })
     const logprobs = isPresent(given.logprobs) ? given.logprobs : undefined

@@ -12,7 +12,7 @@ import * as Either from "effect/Either"
 import { BodySize, mediaOf } from "../../wire/BodySize.ts"
 import { CLOSE_ARRAY, CLOSE_OBJECT, JsonReader, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "../../wire/JsonReader.ts"
 import { hasTooManyValues, parseResponse } from "../../wire/ParseResponse.ts"
-import { refusalIn } from "../../wire/UpstreamRefusal.ts"
+import { refusalIn, statesError } from "../../wire/UpstreamRefusal.ts"
 import type { ResponseContext, ResponseFailure, TranslatedResponse } from "../relay/RelayProtocol.ts"
 
 /** Rewrites a response. Returns a failure unless the response contains exactly `inputs` embeddings. */
@@ -116,7 +116,7 @@ class EmbeddingList {
     if (hasTooManyValues(member)) return -1
     const value: unknown = JSON.parse(member.toString())
     if (name === "usage") this.usage = value
-    return name === "error" && value !== null ? -1 : end
+    return name === "error" && statesError(value) ? -1 : end
   }
 }
 

@@ -8,7 +8,7 @@ import { contentOfMessage, mergeCounts, noCounts, reportedBy } from "@tollgate/d
 import * as Either from "effect/Either"
 import { scanner } from "../../wire/JsonScan.ts"
 import { parseResponse } from "../../wire/ParseResponse.ts"
-import { refusalIn } from "../../wire/UpstreamRefusal.ts"
+import { refusalIn, withoutEmptyError } from "../../wire/UpstreamRefusal.ts"
 import type { ResponseContext, ResponseFailure, TranslatedResponse, Translation } from "../relay/RelayProtocol.ts"
 import { eventsOf } from "./MessagesEvents.ts"
 import { publicNamesOf, redactedMessage } from "./MessagesRedaction.ts"
@@ -50,8 +50,9 @@ const fromMessage = <A>(
   rewrite: (message: JsonObject) => Either.Either<A, ResponseFailure>
 ): Either.Either<A, ResponseFailure> => {
   try {
-    const message = asObject(parseResponse(body))
-    if (message === undefined) return Either.left(invalidMessage("the response is not a JSON object"))
+    const given = asObject(parseResponse(body))
+    if (given === undefined) return Either.left(invalidMessage("the response is not a JSON object"))
+    const message = withoutEmptyError(given)
     const refusal = refusalIn(message)
     if (refusal !== undefined) return Either.left(refusal)
     return message.type === "message" && isContent(message.content)

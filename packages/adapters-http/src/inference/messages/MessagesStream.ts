@@ -18,7 +18,7 @@ import {
   type TokenCounts
 } from "@tollgate/domain/inference/MessagesDelivered"
 import { isHeartbeat, objectIn, type SseEvent } from "../../wire/SseDecoder.ts"
-import { refusalIn, refusalOfError } from "../../wire/UpstreamRefusal.ts"
+import { refusalIn, refusalOfError, withoutEmptyError } from "../../wire/UpstreamRefusal.ts"
 import type { ResponseContext, ResponseFailure, StreamTranslator, Translation } from "../relay/RelayProtocol.ts"
 import { type PublicNames, publicNamesOf, redactedEvent } from "./MessagesRedaction.ts"
 
@@ -54,12 +54,13 @@ export class MessagesStream implements StreamTranslator {
       return isDropped ? noOutput : this.#fail(failure("an event is not a JSON object"))
     }
     if (event.event === "error") return this.#fail(refusalOfError(given.error ?? given))
-    const refusal = refusalIn(given)
-    if (refusal !== undefined) return this.#fail(refusal)
     const type = asText(given.type) || event.event
+    const accepted = EVENTS.has(type) ? withoutEmptyError(given) : given
+    const refusal = refusalIn(accepted)
+    if (refusal !== undefined) return this.#fail(refusal)
     if (!EVENTS.has(type)) return noOutput
     try {
-      return this.#event(type, given, event.data)
+      return this.#event(type, accepted, accepted === given ? event.data : JSON.stringify(accepted))
     } catch {
       return this.#fail(failure("an event has too many nested levels"))
     }

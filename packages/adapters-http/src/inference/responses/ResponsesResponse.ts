@@ -8,6 +8,7 @@ import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import { contentOfResponse, usageOf } from "@tollgate/domain/inference/ResponsesDelivered"
 import * as Either from "effect/Either"
 import { parseResponse } from "../../wire/ParseResponse.ts"
+import { withoutEmptyError } from "../../wire/UpstreamRefusal.ts"
 import type { ResponseContext, ResponseFailure, TranslatedResponse, Translation } from "../relay/RelayProtocol.ts"
 import { refusalInResponse } from "./ResponsesErrors.ts"
 import { eventsOf, frameOf } from "./ResponsesEvents.ts"
@@ -42,8 +43,9 @@ export const responseAsStream = (context: ResponseContext, body: Buffer): Either
 /** Rewrites a response that has ended as complete or incomplete. Refuses a failed or unfinished response. */
 const fromResponse = <A>(body: Buffer, rewrite: (response: JsonObject) => A): Either.Either<A, ResponseFailure> => {
   try {
-    const response = asObject(parseResponse(body))
-    if (response === undefined) return Either.left(invalidResponse("the response is not a JSON object"))
+    const given = asObject(parseResponse(body))
+    if (given === undefined) return Either.left(invalidResponse("the response is not a JSON object"))
+    const response = withoutEmptyError(given)
     const refusal = refusalInResponse(response)
     if (refusal !== undefined) return Either.left(refusal.error)
     if (!Array.isArray(response.output)) return Either.left(invalidResponse("the response has no output"))

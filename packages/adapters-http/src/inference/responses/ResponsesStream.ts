@@ -12,6 +12,7 @@ import { contentOfEvent, contentOfResponse, usageOfEvent } from "@tollgate/domai
 import type { RelayError } from "../../wire/InferenceErrors.ts"
 import { withoutProviderMembers } from "../../wire/Redaction.ts"
 import { isHeartbeat, objectIn, type SseEvent } from "../../wire/SseDecoder.ts"
+import { withoutEmptyError } from "../../wire/UpstreamRefusal.ts"
 import type { ResponseContext, ResponseFailure, StreamTranslator, Translation } from "../relay/RelayProtocol.ts"
 import { failureFrames, refusalInEvent, startedResponse } from "./ResponsesErrors.ts"
 import { frameOf, frameWith } from "./ResponsesEvents.ts"
@@ -70,7 +71,8 @@ export class ResponsesStream implements StreamTranslator {
 
   #event(given: JsonObject, name: string, data: string): Translation {
     const type = asText(given.type) || name
-    const event = given.type === type ? given : { ...given, type }
+    const accepted = EVENT_TYPE.test(type) ? withoutEmptyErrors(given) : given
+    const event = accepted.type === type ? accepted : { ...accepted, type }
     const usage = reportedIn(event)
     const refusal = refusalInEvent(event, name)
     if (refusal !== undefined) {
@@ -123,6 +125,13 @@ export class ResponsesStream implements StreamTranslator {
     this.#ended = true
     return { frames: "", content: "", usage, end }
   }
+}
+
+const withoutEmptyErrors = (given: JsonObject): JsonObject => {
+  const event = withoutEmptyError(given)
+  const response = asObject(event.response)
+  const accepted = response && withoutEmptyError(response)
+  return accepted === response ? event : { ...event, response: accepted }
 }
 
 const unreadable = (): UpstreamFailed => new UpstreamFailed({ cause: "an event is not a JSON object" })
