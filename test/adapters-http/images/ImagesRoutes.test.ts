@@ -151,6 +151,13 @@ describe("an image generation", () => {
     expect(images.finished).toMatchObject([{ state: "settled", charge: { charged: { input: 9n, output: 272n } } }])
   })
 
+  it("is delivered if the provider's response begins with a byte order mark", async () => {
+    const pending = generate()
+    await respond(200, `\ufeff${JSON.stringify(result)}`, "application/json")
+    const response = await pending
+    expect([response.status, await response.json()]).toMatchObject([200, { data: [{ b64_json: IMAGE }] }])
+  })
+
   it("is unmetered if the provider reports no usage", async () => {
     await start({ imageSettings: { serviceName: "acme" } })
     const pending = generate()

@@ -247,7 +247,7 @@ describe("a scan of a body", () => {
     ["an empty body", "", "must be a JSON object"],
     ["a body of white space", " \n", "must be a JSON object"],
     ["a body that is not an object", '["model"]', "must be a JSON object"],
-    ["a byte order mark", '\ufeff{"model":1}', "must be a JSON object"],
+    ["a byte order mark", '\ufeff{"model":1}', "is not valid JSON: it begins with a byte order mark"],
     ["a truncated body", '{"model":', "it ends before the object is complete"],
     ["an unfinished string", '{"model":"m', "it ends before the object is complete"],
     ["characters after the end of the object", '{"model":"m"}}', "unexpected character at byte 13"],

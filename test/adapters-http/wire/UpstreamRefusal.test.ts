@@ -26,6 +26,7 @@ describe("a provider's refusal", () => {
     ["a top-level message", { object: "error", message: "too long" }, "too long"],
     ["a `detail` string", { detail: "too long" }, "too long"],
     ["a list of `detail` objects", { detail: [{ loc: ["body"], msg: "too long" }] }, "too long"],
+    ["an error after a byte order mark", '\ufeff{"error":{"message":"too long"}}', "too long"],
     ["a list of errors", [{ error: { message: "too long" } }], "too long"],
     [
       "a message that identifies the provider",

@@ -83,6 +83,7 @@ const unusualResponses = (wire: EventWire): ReadonlyArray<Fault> => {
       EMOJI
     ),
     unusual("sends JSON with another content type", text(goodBytes, "text/plain")),
+    unusual("begins with a byte order mark", text(`\ufeff${goodBytes}`, "application/json")),
     unusual("marks the end of the body by closing the connection", { ...json(good), framing: "until close" }),
     unusual("sends an interim response first", earlyHints(goodBytes)),
     unusual("reports no usage", json(wire.whole(CONTENT)), "delivered content"),

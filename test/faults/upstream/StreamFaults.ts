@@ -285,6 +285,10 @@ const oddStreams: ReadonlyArray<Fault> = [
   unusual("marks the end of the stream by closing the connection", { ...stream(whole), framing: "until close" }),
   unusual("announces a content length", text(frameTexts(whole, "\n\n"), "text/event-stream")),
   unusual("sends a whole response", json(completion({ content: [DELIVERED_TEXT], usage: usage(7, 3) }))),
+  unusual(
+    "sends a whole response with a byte order mark",
+    text(`\ufeff${JSON.stringify(completion({ content: [DELIVERED_TEXT], usage: usage(7, 3) }))}`, "application/json")
+  ),
   unusual("omits [DONE]", [role, hello, hello, hello, finish, usageEvent]),
   unusual("omits the finish chunk", [role, hello, hello, hello, usageEvent, done]),
   streamFault(

@@ -11,6 +11,7 @@ import type { ReportedUsage } from "@tollgate/domain/inference/ReportedUsage"
 import { usageOf } from "@tollgate/domain/inference/ResponsesDelivered"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import { withoutByteOrderMark } from "../wire/ByteOrderMark.ts"
 import { decodedBytes, isBase64, withoutEscapes } from "./Base64Text.ts"
 import type { BufferedResponse } from "./ResponseBuffer.ts"
 
@@ -70,7 +71,7 @@ const afterSpace = (bytes: Buffer, at: number): number => {
 
 const parsed = (bytes: Buffer): JsonObject | undefined => {
   try {
-    return asObject(JSON.parse(bytes.toString()))
+    return asObject(JSON.parse(withoutByteOrderMark(bytes).toString()))
   } catch {
     return undefined
   }

@@ -12,6 +12,7 @@ import { isUtf8 } from "node:buffer"
 import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
 import { BodySize, type Media, mediaOf, PUNCTUATION_BYTES } from "./BodySize.ts"
+import { hasByteOrderMark } from "./ByteOrderMark.ts"
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
@@ -72,6 +73,7 @@ export const slicedScanner = <Name extends string>(
   const media = mediaOf(plan.media)
   return function* (body, sliceBytes = SLICE_BYTES) {
     if (!isUtf8(body)) return Either.left(notJson("it is not UTF-8"))
+    if (hasByteOrderMark(body)) return Either.left(notJson("it begins with a byte order mark"))
     const found: Found = {}
     const scan = new Scan(body, media, plan, sliceBytes)
     return (yield* scan.root(wanted, found)) ? Either.right(found as ScannedBody<Name>) : Either.left(scan.refusal())
@@ -117,10 +119,7 @@ class Scan {
   *root(wanted: Wanted, found: Found): Slices<boolean> {
     const reader = this.#reader
     const start = reader.skipSpace(0)
-    if (reader.bytes[start] !== OPEN_OBJECT) {
-      this.#refuse("The request body must be a JSON object.", null)
-      return false
-    }
+    if (reader.bytes[start] !== OPEN_OBJECT) return this.#refuse("The request body must be a JSON object.", null) > 0
     const end = yield* this.#object(start, 1, wanted, found, "")
     if (end < 0) return false
     const rest = reader.skipSpace(end)

@@ -12,6 +12,7 @@ import {
   UpstreamRejected
 } from "@tollgate/domain/inference/InferenceErrors"
 import { asArray, asObject, asText, type JsonObject } from "@tollgate/domain/inference/Json"
+import { withoutByteOrderMark } from "./ByteOrderMark.ts"
 import { type ProviderNames, redactedParam, redactedText } from "./Redaction.ts"
 import { DEFAULT_RETRY_SECONDS, parseRetryAfter } from "./RetryAfter.ts"
 
@@ -140,7 +141,7 @@ export const providerErrorOf = (root: JsonObject | undefined): ProviderError => 
 
 const parsed = (body: Buffer): unknown => {
   try {
-    return JSON.parse(body.toString())
+    return JSON.parse(withoutByteOrderMark(body).toString())
   } catch {
     return undefined
   }

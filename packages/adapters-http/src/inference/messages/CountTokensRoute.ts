@@ -29,6 +29,7 @@ import { presentedKey } from "../../auth/PresentedKey.ts"
 import { errorOfDefect } from "../../http/Defects.ts"
 import { MemoryReservation } from "../../http/MemoryReservation.ts"
 import { type InferenceBodyLimits, type InferenceBodyRefusal, readInferenceBody } from "../../http/RequestBody.ts"
+import { withoutByteOrderMark } from "../../wire/ByteOrderMark.ts"
 import { errorBody, type RelayError } from "../../wire/InferenceErrors.ts"
 import { inTurns } from "../../wire/Slices.ts"
 import { ClientResponse } from "../relay/ClientResponse.ts"
@@ -205,7 +206,7 @@ const upstreamCount = (
 
 const countIn = (body: Buffer): Option.Option<Tokens.Tokens> => {
   try {
-    const count = asCount(asObject(JSON.parse(body.toString()))?.input_tokens)
+    const count = asCount(asObject(JSON.parse(withoutByteOrderMark(body).toString()))?.input_tokens)
     return count === undefined ? Option.none() : Option.some(Tokens.fromCount(count))
   } catch {
     return Option.none()

@@ -16,6 +16,7 @@ import type { UpstreamHead } from "@tollgate/application/inference/Upstreams"
 import type { Callback } from "@tollgate/application/ledger/InferenceLedger"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import * as Exit from "effect/Exit"
+import { withoutByteOrderMark } from "../../wire/ByteOrderMark.ts"
 import type { RelayError } from "../../wire/InferenceErrors.ts"
 import { MAX_EVENT_BYTES, SseDecoder, type SseEvent } from "../../wire/SseDecoder.ts"
 import type { ResponseContext, StreamProtocol, StreamTranslator, Translation } from "./RelayProtocol.ts"
@@ -128,7 +129,8 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
     else if (this.phase !== "over") this.broken("the stream ended early", !this.#touched)
   }
 
-  protected onWholeBody(body: Buffer): void {
+  protected onWholeBody(given: Buffer): void {
+    const body = withoutByteOrderMark(given)
     const translated = this.#stream.fromWholeResponse(this.target.request, this.#context, body)
     if (translated._tag === "Left") {
       this.#delivery.recordReported(usageIn(this.target.protocol, body))

@@ -8,6 +8,7 @@ import type { Attempt, FailedAttempt } from "@tollgate/application/inference/Rou
 import type { UpstreamHead } from "@tollgate/application/inference/Upstreams"
 import type { Callback } from "@tollgate/application/ledger/InferenceLedger"
 import * as Exit from "effect/Exit"
+import { withoutByteOrderMark } from "../../wire/ByteOrderMark.ts"
 import type { ResponseContext } from "./RelayProtocol.ts"
 import { type AttemptSettings, type AttemptTarget, RouteAttempt } from "./RouteAttempt.ts"
 import { usageIn } from "./UpstreamFailure.ts"
@@ -45,8 +46,9 @@ export class WholeAttempt<Request extends InferenceRequest> extends RouteAttempt
 
   protected onStreamEnd(): void {}
 
-  protected onWholeBody(body: Buffer): void {
+  protected onWholeBody(given: Buffer): void {
     const { protocol, request, response } = this.target
+    const body = withoutByteOrderMark(given)
     const translated = protocol.translate(request, this.#context, body)
     if (translated._tag === "Left") {
       this.#delivery.recordReported(usageIn(protocol, body))
