@@ -6,10 +6,6 @@
  * otherwise use the provider directly, but not through the gateway. The mark before a client's request is refused.
  * Anthropic's API refuses it too, and the gateway passes a request on byte for byte.
  */
+export const hasByteOrderMark = (body: Buffer): boolean => body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf
 
-const MARK = Buffer.from("\ufeff")
-
-export const hasByteOrderMark = (body: Buffer): boolean => body.subarray(0, MARK.length).equals(MARK)
-
-export const withoutByteOrderMark = (body: Buffer): Buffer =>
-  hasByteOrderMark(body) ? body.subarray(MARK.length) : body
+export const withoutByteOrderMark = (body: Buffer): Buffer => (hasByteOrderMark(body) ? body.subarray(3) : body)
