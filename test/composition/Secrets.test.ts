@@ -81,7 +81,7 @@ describe("a secret in the environment", () => {
       const errors = ofServer({ JWT_SECRET: secret, KEY_PEPPER: secret })
       expect(errors).toEqual([
         expect.stringMatching(/^JWT_SECRET: .*white space.*set JWT_SECRET_PREVIOUS to/),
-        expect.stringMatching(/^KEY_PEPPER: .*white space.*invalidates all API keys.*set KEY_PEPPER_PREVIOUS to/)
+        expect.stringMatching(/^KEY_PEPPER: .*white space.*would invalidate all API keys.*set KEY_PEPPER_PREVIOUS to/)
       ])
       expect(ofCommand({ KEY_PEPPER: secret })).toEqual(errors.slice(1))
       expect(errors.join("\n")).not.toContain(SECRET)

@@ -1,7 +1,7 @@
 /**
  * Provides JWT_SECRET and KEY_PEPPER. A secret that the settings do not contain is read from the data directory, and
  * generated there if the file does not exist. In production, `ServerConfig.ts` refuses settings
- * without both secrets before a server uses this file.
+ * that lack one of the two secrets before a server uses this file.
  *
  * If several processes generate the same secret concurrently, all use the secret that is stored first.
  */
@@ -92,12 +92,12 @@ export const secretOf = (
 const ROTATIONS = {
   JWT_SECRET: {
     previous: "JWT_SECRET_PREVIOUS",
-    loss: "its removal ends all sessions of resellers",
+    loss: "would end all sessions of resellers",
     steps: "Replacing `JWT_SECRET`"
   },
   KEY_PEPPER: {
     previous: "KEY_PEPPER_PREVIOUS",
-    loss: "its removal invalidates all API keys",
+    loss: "would invalidate all API keys",
     steps: "Replacing the key pepper"
   }
 } as const
@@ -124,9 +124,9 @@ export const whiteSpaceErrors = (given: GivenSecrets): ReadonlyArray<string> =>
     )
     if (text === undefined || text === text.trim() || other === text.trim()) return []
     return [
-      `${name}: begins or ends with white space, such as a line break; remove the white space before the first start. ` +
-        `If the secret is in use, ${loss}: set ${previous} to ${name} without the white space, ` +
-        `and follow "${steps}" in docs/operations.md`
+      `${name}: begins or ends with white space, such as a line break. If the secret is not in use yet, remove the white ` +
+        `space. Otherwise this change alone ${loss}: leave ${name} as it is, set ${previous} to the same text without ` +
+        `the white space, and continue with the second step of "${steps}" in docs/operations.md`
     ]
   })
 

@@ -165,7 +165,7 @@ describe("an operation id", () => {
   })
 
   property(
-    "is repeated with the same fingerprint exactly if customer and tier are the same",
+    "has the fingerprint of an earlier mint if and only if customer and tier are the same",
     [few, few, few, few],
     (email, tier, otherEmail, otherTier) => {
       const one = fingerprintOf({ ...request, customerEmail: email as Email, planTierId: tier })
