@@ -140,8 +140,8 @@ export class GroupCommitQueue<T extends WorkTypes> {
   }
 
   /**
-   * Writes the waiting settlements immediately. Calls back after the transaction that contains all of them, except
-   * those of contended users. Returns a function that prevents the call, or undefined if there is nothing to wait for.
+   * Writes the waiting settlements immediately. Calls back when their transactions have ended, except those of
+   * contended users. Returns a function that prevents the call, or undefined if there is nothing to wait for.
    */
   flush(callback: () => void): (() => void) | undefined {
     const { length } = this.#waiting.settlements

@@ -4,8 +4,8 @@
  *     admitting ─▶ trying ─▶ settling ─▶ over
  *
  * The phase "trying" can begin before the hold is durable. The phase "settling" begins only when the hold is durable.
- * A refused admission leads from "admitting" to "over". A prompt that the hold does not cover leads from "admitting" to
- * "settling".
+ * A refused admission leads to "over", and a prompt that the hold does not cover leads to "settling": from "admitting",
+ * or from "trying" if this phase has begun before the hold was durable.
  */
 import type { Callable, Candidate } from "@tollgate/domain/catalog/Catalog"
 import { type Ending, type LocalCounts, needsLocalCount, type Outcome } from "@tollgate/domain/inference/Charge"

@@ -1,9 +1,11 @@
 /**
- * Ensures that the hold of an admitted request covers its prompt before the request is sent to a provider.
+ * Ensures that the hold of an admitted request covers its prompt before content reaches the client. A request that
+ * waited for its hold is not sent to a provider before that.
  *
  * A hold sets aside one token for each byte of the prompt if the balances are large. A smaller hold assumes ordinary
- * text, so the prompt is counted, and the hold is extended if the count exceeds the estimate. Otherwise concurrent
- * requests with many tokens for each byte could together cost more than the balances (docs/reference/billing.md#i2).
+ * text, so the prompt is counted, and the hold is extended if the count exceeds the estimate. Without this count,
+ * concurrent requests with more tokens than ordinary text could together cost more than the balances
+ * (docs/reference/billing.md#i2).
  */
 import {
   type CountedPrompt,

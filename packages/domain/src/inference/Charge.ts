@@ -5,7 +5,8 @@
  *   complete, usage reported      the reported usage; a reported 0 is charged as 0
  *   complete, usage unreported    local count of the prompt and the output
  *   cut after at least one delta  the prompt (reported, otherwise counted locally) and the local count of the delivered
- *                                 output; if the provider reported its whole output, at most the reported output
+ *                                 output, but at most the reported output; a report that came before the last
+ *                                 deltas counts only if it is not below the number of deltas
  *   no delta delivered            nothing; but a complete response with reported output is charged by the first two
  *                                 rows, because that output can be hidden reasoning
  *

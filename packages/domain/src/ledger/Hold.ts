@@ -14,10 +14,10 @@ import * as Price from "./Price.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 
 /**
- * The balances do not cover the request, its counted prompt, the next part of its stream, or an operator's charge for
- * an image. An admission fails for one of two reasons. Either the plan for the model and the pay-as-you-go balance
- * together do not cover the smallest possible usage. Or the prompt has unsized content, the balances do not cover the
- * whole estimate, and another request has a hold on these balances.
+ * The balances do not cover the request, its counted prompt, the next part of its stream, or the charge that an
+ * operator enters for an image request. An admission fails for one of two reasons. Either the plan for the model and
+ * the pay-as-you-go balance together do not cover the smallest possible usage. Or the prompt has unsized content, the
+ * balances do not cover the whole estimate, and another request has a hold on these balances.
  */
 export class InsufficientBalance extends Schema.TaggedError<InsufficientBalance>()("InsufficientBalance", {}) {}
 
@@ -96,9 +96,10 @@ export const largestUsage = (estimate: Estimate, price: Price.Price): TokenUsage
 const LIMIT_FACTOR = 10n
 
 /**
- * Returns the usage that a hold should set aside: {@link largestUsage} if the balances are many times larger,
- * otherwise {@link expectedUsage}. With a small balance, the input limit of one request would set aside what other
- * requests need. `isCovered` returns whether the balances cover a usage.
+ * Returns the usage that a hold should set aside: {@link largestUsage} if the balances cover the estimate and
+ * {@link LIMIT_FACTOR} times the tokens that the input limit adds to it, otherwise {@link expectedUsage}. With a small
+ * balance, the input limit of one request would set aside what other requests need. `isCovered` returns whether the
+ * balances cover a usage.
  */
 export const usageToHold = (
   estimate: Estimate,
@@ -122,7 +123,7 @@ export const coversEstimate = (hold: Hold, estimate: Estimate, price: Price.Pric
 
 /**
  * Sets aside the whole estimate if the balances cover it, otherwise everything that is available. If the balances are
- * many times larger than the estimate, sets aside the input limit instead of the input ceiling. Fails if the balances
+ * large as `usageToHold` states, sets aside the input limit instead of the input ceiling. Fails if the balances
  * do not cover the smallest usage: the input floor, plus one output token if the request generates output.
  *
  * If the prompt has unsized content and the balances do not cover the estimate, the request can cost more than its

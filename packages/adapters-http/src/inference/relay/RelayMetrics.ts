@@ -12,8 +12,8 @@ import { ReservedMemory } from "../../http/MemoryReservation.ts"
 export interface Outcome {
   readonly protocol: Protocol
   /**
-   * The HTTP status that was sent, or that a refusal sends when its turn comes; 499 if there was no status when the
-   * handling ended, for example because the client disconnected.
+   * The HTTP status that was sent, or the status of a refusal that still waits to be written; 499 if there was no
+   * status when the handling ended, for example because the client disconnected.
    */
   readonly status: number
   /**

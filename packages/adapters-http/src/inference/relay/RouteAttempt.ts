@@ -164,7 +164,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
     }
   }
 
-  /** Returns true while the gateway does not read from the provider. Silence of the provider is then no timeout. */
+  /** Returns true while content waits to be written to the client. Silence of the provider is then no timeout. */
   protected isPaused(): boolean {
     return this.target.response.blocked
   }
