@@ -57,7 +57,7 @@ describe("a server that cannot start prints the reason", () => {
     return path
   }
 
-  it("without secret values, when settings are invalid", async () => {
+  it("if settings are invalid, and the message contains no secret values", async () => {
     const wrong = {
       NODE_ENV: "staging",
       HOST: "my gateway",

@@ -129,7 +129,7 @@ describe("the queue of the password hasher", () => {
     expect(ended.at(-1)).toBe("signup")
   })
 
-  it("serves the next request after a running request is interrupted", async () => {
+  it("serves a request that arrives while an interrupted request still runs", async () => {
     const hasher = hasherWith({ memoryKib: 65_536, passes: 3, running: { login: 1, signup: 1 } })
     const eventLoopTurn = Effect.promise(() => new Promise(setImmediate))
     await run(

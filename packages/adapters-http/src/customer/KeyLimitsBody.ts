@@ -118,7 +118,7 @@ export const LimitUsageBody = Schema.Struct({
     "The exact spend of the month in micro-USD.",
     exampleUsage.spent_usd_micro_this_month
   ),
-  spent_usd_micro_total: text("The exact spend in total in micro-USD.", exampleUsage.spent_usd_micro_total),
+  spent_usd_micro_total: text("The exact spend in micro-USD since counting began.", exampleUsage.spent_usd_micro_total),
   held_usd_micro: text("The amount in micro-USD that open requests set aside.", exampleUsage.held_usd_micro),
   available_usd_micro: Schema.NullOr(Schema.String).annotations({
     jsonSchema: {
@@ -140,7 +140,7 @@ export const LimitUsageBody = Schema.Struct({
   identifier: "LimitUsage",
   description:
     "The usage of the limits. A key is counted only while it has a budget, a rate limit or a limit of concurrent " +
-    "requests. When a key that has none of these gets its first one, its spend and its rate window begin at zero.",
+    "requests. Each time a key that has none of these gets one, its spend and its rate window begin at zero.",
   examples: [exampleUsage]
 })
 

@@ -37,10 +37,10 @@ export const layer: Layer.Layer<TopUpRecovery, never, SqlClient.SqlClient> = Lay
 
       skipDepositIndexes: (count, operator) =>
         Effect.gen(function* () {
-          // The range begins after the highest stored index, and not at the next value of the sequence: after a
-          // restore, the sequence can be up to 32 ahead of the last index that it gave out, so lost orders can have
-          // indexes below its next value. The payment of a draft can have been opened after the restored time, so its
-          // index belongs to the range too.
+          // The range begins at the first index of a draft, because the payment of a draft can have been opened after
+          // the restored time. Without a draft it begins after the highest stored index, and not at the next value of
+          // the sequence: after a restore, the sequence can be up to 32 ahead of the last index that it gave out, so
+          // lost orders can have indexes below its next value.
           const [range] = yield* sql<DepositIndexRange>`
             SELECT (SELECT coalesce(min(deposit_index) FILTER (WHERE provision_state = 'creating'),
                 max(deposit_index) + 1, 1) FROM topup_order) AS first, max(index)::int AS last

@@ -58,9 +58,9 @@ type OpenFailure = AmountOutOfRange | PaymentProviderUnavailable
 /**
  * The cause of a refresh, which decides when the refresh begins.
  *
- * - `reseller`: returns a credited order as it is stored, and also an order whose last refresh, successful or not,
- *   ended less than a second ago. Exceptions are a `crediting` order, a simulated order, and an order whose refresh is
- *   running.
+ * - `reseller`: returns a credited order as it is stored. Also returns an order as it is stored if its last refresh,
+ *   successful or not, ended less than a second ago, except a `crediting` order, a simulated order, and an order whose
+ *   refresh is running.
  * - `webhook`: waits until no refresh of the order runs and the pause has passed. A running refresh is not enough,
  *   because it may have read the payment before the change that the webhook reports.
  * - `operator`, `background`: refreshes even during the pause. Requests of resellers must not have these triggers.
@@ -89,8 +89,8 @@ export class OrderPayments extends Context.Tag("@tollgate/application/OrderPayme
      */
     readonly awaitOpening: (earlier: EarlierTopUp) => Effect.Effect<TopUpOrder, PaymentProviderUnavailable>
     /**
-     * Refreshes an order as the trigger states. Concurrent callers on this node share one refresh of the order, except
-     * webhooks.
+     * Refreshes an order as the trigger states. Concurrent callers on this node share one refresh of the order.
+     * Webhooks do not join a running refresh, but share the refresh that begins after it.
      */
     readonly refresh: (stored: StoredTopUp, trigger: RefreshTrigger) => Effect.Effect<RefreshResult>
   }

@@ -113,8 +113,8 @@ export interface PaymentProvider {
   readonly method: PaymentMethod
   readonly needsDepositIndex: boolean
   /**
-   * Checks that the provider can be used with the current settings. A server runs it at its start, unless payments are
-   * simulated, and for the checks of the operator API. `tollgate doctor` runs it too.
+   * Checks that the provider can be used with the current settings. A server runs it at its start, unless it uses the
+   * payment simulators, and for the checks of the operator API. `tollgate doctor` runs it too.
    */
   readonly probe: Effect.Effect<void, ProviderUnavailable>
   readonly open: (intent: PaymentIntent) => Effect.Effect<OpenedPayment, ProviderUnavailable | AmountRejected>

@@ -143,10 +143,10 @@ export class TopUpOrders extends Context.Tag("@tollgate/application/TopUpOrders"
     readonly noteRepeated: (provider: string, repeated: RepeatedPayment) => Effect.Effect<Option.Option<StoredTopUp>>
     /**
      * Claims orders that are due for a refresh at the database time, the longest due first. Each claimed order has a
-     * lease: until the lease ends, no other call returns the order, unless {@link noteRepeated} makes it due.
-     * Afterwards the order is due again, unless a refresh has set another time. Returns an order only if its provider
-     * label is in `providers`, or if it is `crediting` and was paid with real money. Skips rows that another
-     * transaction has locked.
+     * lease: its next due time is the end of the lease, so no other call returns the order before. A refresh sets
+     * another due time, which can be earlier, and {@link noteRepeated} makes the order due immediately. Returns an
+     * order only if its provider label is in `providers`, or if it is `crediting` and was paid with real money. Skips
+     * rows that another transaction has locked.
      */
     readonly claimDue: (claim: {
       readonly providers: ReadonlyArray<string>

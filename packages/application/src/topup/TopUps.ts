@@ -86,8 +86,8 @@ export const listTopUps = (resellerId: ResellerId, query: PageQuery) =>
 const readId = Schema.decodeOption(OrderId)
 
 /**
- * Returns an order after a refresh. The order is returned as it is stored if it is credited, if its last refresh was
- * less than a second ago, or if the reseller runs too many refreshes (docs/reference/reseller.md#top-5).
+ * Returns an order after a refresh, or as it is stored if the trigger `reseller` of `OrderPayments` or too many
+ * refreshes of this reseller prevent a refresh (docs/reference/reseller.md#top-5).
  */
 export const refreshForReseller = (resellerId: ResellerId, orderId: string) =>
   Effect.gen(function* () {

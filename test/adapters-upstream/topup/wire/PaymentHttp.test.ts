@@ -5,6 +5,7 @@
 import { it } from "@effect/vitest"
 import { failuresOf } from "@tollgate/adapters-upstream/topup/wire/PaymentFailures"
 import * as PaymentHttp from "@tollgate/adapters-upstream/topup/wire/PaymentHttp"
+import { AmountRejected } from "@tollgate/application/topup/PaymentProviders"
 import { Effect, Either, Fiber, Redacted } from "effect"
 import { describe, expect } from "vitest"
 import { ScriptedUpstream, unusedAddress } from "../../../support/ScriptedUpstream.ts"
@@ -137,6 +138,19 @@ describe("a retry", () => {
       expect(yield* Effect.flip(client.call(repeatablePost))).toMatchObject({ kind: "rate_limited", ambiguous: false })
     })
   )
+
+  it.scopedLive("whose first failure was ambiguous is not refused with the amount as the reason", () =>
+    Effect.gen(function* () {
+      const upstream = yield* ScriptedUpstream.scoped()
+      const client = yield* aClient(upstream.baseUrl)
+      const refused = new AmountRejected({ provider: "a-provider", detail: "the amount is too small" })
+      const refusing = { ...repeatablePost, read: () => Either.left(refused) } as const
+      upstream.next(resetImmediately, json({}))
+      expect(yield* Effect.flip(client.call(refusing))).toMatchObject({ kind: "rejected", ambiguous: true })
+      upstream.next(json({}))
+      expect(yield* Effect.flip(client.call(refusing))).toBe(refused)
+    })
+  )
 })
 
 describe("a failure", () => {
@@ -224,7 +238,7 @@ describe("a payment provider", () => {
       expect(upstream.requests.length).toBe(5)
 
       expect(yield* failing).toMatchObject({ kind: "server_error", ambiguous: false })
-      expect((yield* failing).detail).toBe("calls are paused for 30000 ms after this failure: status 500")
+      expect((yield* failing).detail).toBe("calls are paused for another 30000 ms; the last failure: status 500")
       expect(upstream.requests.length).toBe(5)
 
       now += 30_000

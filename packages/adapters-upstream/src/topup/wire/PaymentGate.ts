@@ -4,8 +4,9 @@
  * Failures of reads of the same payment count as one failure until another call succeeds. Otherwise one payment that
  * the provider cannot return, and that is read every second, would pause the calls for all resellers.
  *
- * For the same reason, a read whose probe failed leaves the next probe to other calls. It probes again only if no other
- * call has probed within a second pause, so a provider whose payments are read rarely is still probed.
+ * For the same reason, a read whose probe failed leaves the next probe to other calls. It probes again only after a
+ * further pause of the same length without a probe of another call. A provider whose payments are read rarely is
+ * therefore still probed.
  */
 import { ProviderUnavailable } from "@tollgate/application/topup/PaymentProviders"
 import * as Breaker from "@tollgate/domain/inference/Breaker"
@@ -46,8 +47,9 @@ export const make = (
   /** The reads whose failure the closed breaker has counted since the last success. */
   const failedReads = new Set<string>()
   /**
-   * The reads whose probe failed since the last success. When one of them probes again, a new round begins: only this
-   * read stays in the set, because the other reads may have failed before the provider recovered.
+   * The reads whose probe failed since the last success. If one of them fails as the probe a second time, a new round
+   * begins: only this read stays in the set. The other reads can probe again, because their failure is older, and the
+   * provider may have recovered since.
    */
   const failedProbes = new Set<string>()
 
@@ -72,7 +74,7 @@ export const make = (
         return Effect.fail(
           unavailable(
             kind,
-            `calls are paused for ${Math.ceil(passage.retryAfterMillis)} ms after this failure: ${detail}`
+            `calls are paused for another ${Math.ceil(passage.retryAfterMillis)} ms; the last failure: ${detail}`
           )
         )
       }

@@ -138,7 +138,8 @@ export const make = ({
     const call = <A, E = never>(call: PaymentCall<A, E>): Effect.Effect<A, E | ProviderUnavailable> =>
       Effect.suspend(() => {
         const isRead = call.method === "GET"
-        // The first attempt may have had an effect even if the retry is refused, so the failure stays ambiguous.
+        // The first attempt may have had an effect even if the provider refuses the retry, so the failure stays
+        // ambiguous.
         let mayHaveBeenDone = false
         const noting = attempt(call).pipe(
           Effect.tapError((error) =>
@@ -158,7 +159,10 @@ export const make = ({
             onTimeout: () => failures.unavailable("timeout", `no response within ${limits.timeoutMillis} ms`, true)
           }),
           Effect.mapError((error) => {
-            if (!(error instanceof ProviderUnavailable)) return error
+            if (!(error instanceof ProviderUnavailable)) {
+              const isAmbiguous = !isRead && mayHaveBeenDone
+              return isAmbiguous ? failures.unavailable("rejected", "the retry was refused", true) : error
+            }
             return failures.unavailable(error.kind, error.detail, !isRead && (error.ambiguous || mayHaveBeenDone))
           })
         )
