@@ -168,6 +168,16 @@ describe("a hold for unsized content", () => {
     maxLength: 60
   })
 
+  it("is refused if nothing is available and the request can cost more", () => {
+    const [free, one] = [Price.PicoPerToken(0n), Price.PicoPerToken(1n)]
+    const p = { input: free, cacheWrite: one, cacheRead: free, output: free }
+    const [floor, ceiling] = [Tokens.Tokens(1n), Tokens.Tokens(2n)]
+    const e: Estimate = { inputFloor: floor, inputCeiling: ceiling, output: Tokens.zero, unsizedInput: Tokens.zero }
+    const nothing = { plan: accountOf(Tokens.zero), payg: accountOf(UsdPico.zero) }
+    expect(Either.isLeft(decideHold(e, p, nothing))).toBe(true)
+    expect(Either.isRight(decideHold(e, { ...p, cacheWrite: free }, nothing))).toBe(true)
+  })
+
   property("lets at most one open request exceed the balances", [prices, few, few, steps], (p, n, m, all) => {
     let now: Balances = {
       plan: accountOf(Tokens.Tokens(n * 10n)),

@@ -127,7 +127,8 @@ export const coversEstimate = (hold: Hold, estimate: Estimate, price: Price.Pric
  * do not cover the smallest usage: the input floor, plus one output token if the request generates output.
  *
  * If the prompt has unsized content and the balances do not cover the estimate, the request can cost more than its
- * hold. Its hold is then created only if the balances have no other hold.
+ * hold. Its hold is then created only if the balances have no other hold, and if it sets something aside: a hold of
+ * nothing would not be seen by the next request.
  */
 export const decideHold = (
   estimate: Estimate,
@@ -143,7 +144,9 @@ export const decideHold = (
   const paygAvailable = balances.payg === undefined ? UsdPico.zero : Account.available(balances.payg)
   if (leastOwed > paygAvailable) return Either.left(new InsufficientBalance())
   const mayExceed = estimate.unsizedInput !== undefined && !coversEstimate(held.hold, estimate, price)
-  return mayExceed && hasHolds(balances) ? Either.left(new InsufficientBalance()) : Either.right(held)
+  return mayExceed && (hasHolds(balances) || !hasHolds(held))
+    ? Either.left(new InsufficientBalance())
+    : Either.right(held)
 }
 
 const hasHolds = ({ plan, payg }: Balances): boolean =>
