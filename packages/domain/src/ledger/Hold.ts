@@ -17,7 +17,7 @@ import * as TokenUsage from "./TokenUsage.ts"
  * The balances do not cover the request, its counted prompt, the next part of its stream, or the charge that an
  * operator enters for an image request. An admission fails for one of two reasons. Either the plan for the model and
  * the pay-as-you-go balance together do not cover the smallest possible usage. Or the prompt has unsized content, the
- * balances do not cover the whole estimate, and another request has a hold on these balances.
+ * balances do not cover the whole estimate, and nothing is available or another request has a hold on these balances.
  */
 export class InsufficientBalance extends Schema.TaggedError<InsufficientBalance>()("InsufficientBalance", {}) {}
 
