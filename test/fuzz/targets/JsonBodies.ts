@@ -1,8 +1,9 @@
 /**
  * The target of request bodies: the scanner of JSON and the replacement of members. The scanner must accept exactly the
  * JSON objects in UTF-8 that `JSON.parse` accepts, except for three differences: the scanner refuses deep nesting,
- * repeated or almost equal names of members that the gateway reads, and elements without a required member. A body for
- * a provider must parse to the client's body with the new values.
+ * repeated or almost equal names of the members that the gateway reads, and elements of a list in which a required
+ * member is missing or its last value is not a string. A body for a provider must parse to the client's body with the
+ * new values.
  */
 import { isUtf8 } from "node:buffer"
 import { isDeepStrictEqual } from "node:util"

@@ -33,7 +33,7 @@ const isPage = ({ headers, status }: RecordedReply): boolean =>
 /** Routes that only explain an error. The document does not describe these routes. Each of them needs an API key. */
 const EXPLAINING: ReadonlyArray<RegExp> = [/^\/v1\/responses\/[^/]+(\/|$)/]
 
-/** Headers that the document does not state: those of HTTP, of CORS and of the security of browsers. */
+/** Headers that the document does not state, in addition to the headers of CORS. */
 const HTTP_HEADERS = new Set([
   ...["connection", "content-encoding", "content-length", "content-type", "date", "keep-alive"],
   ...["transfer-encoding", "vary", "content-security-policy", "referrer-policy", "x-content-type-options"]
@@ -109,7 +109,7 @@ const withDefaultServiceName = (headers: RecordedReply["headers"]): RecordedRepl
   )
 
 const problemOfBody = (media: MediaType, type: string, body: string): string | undefined => {
-  if (type === "application/json") return problemOfJson(media.schema, body)
+  if (type === "application/json") return problemOfJson(media.schema, body, "the body is not JSON")
   const events = media["x-event-schema"]
   if (events === undefined) return deviationOf(media.schema, body)
   for (const frame of body.split(/\r?\n\r?\n/)) {
@@ -118,18 +118,18 @@ const problemOfBody = (media: MediaType, type: string, body: string): string | u
       .flatMap((line) => (line.startsWith("data:") ? [line.slice("data:".length).trim()] : []))
       .join("\n")
     if (data === "" || data === "[DONE]") continue
-    const problem = problemOfJson(events, data)
+    const problem = problemOfJson(events, data, "data that is not JSON")
     if (problem !== undefined) return `the event ${frame.slice(0, 600)} has ${problem}`
   }
   return undefined
 }
 
-const problemOfJson = (schema: object, text: string): string | undefined => {
+const problemOfJson = (schema: object, text: string, notJson: string): string | undefined => {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    return "the body is not JSON"
+    return notJson
   }
   return deviationOf(schema, value)
 }

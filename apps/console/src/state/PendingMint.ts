@@ -30,27 +30,29 @@ export const $pendingMint = computed([$stored, $session], (mint) =>
   mint === undefined || mint.resellerId !== sessionReseller() ? undefined : mint
 )
 
-// The user deletes the stored mint by ending the session.
+// The end of a session by the user deletes all stored mints. A new session can belong to another reseller.
 $session.listen(() => $stored.set(stored()))
 
 const keep = (mint: PendingMint): void => {
   sessionStorage.setItem(storedAs(mint.resellerId), JSON.stringify(mint))
-  $stored.set(mint)
+  $stored.set(stored())
 }
 
 export const prepareMint = (email: string, tierId: string): void =>
   keep({ resellerId: sessionReseller(), operationId: newOperationId(), email, tierId, isSent: false })
 
-const isStored = (operationId: string): boolean => $stored.get()?.operationId === operationId
+// The session of the mint can have expired, and another reseller can have logged in, before a response arrives.
+const isStored = ({ resellerId, operationId }: PendingMint): boolean =>
+  storedOperation<PendingMint>(storedAs(resellerId))?.operationId === operationId
 
-/** Stores whether the mint may already be made, unless the reseller has discarded it. */
+/** Stores whether the mint may already be made, unless it was deleted or a later mint has replaced it. */
 export const markSent = (mint: PendingMint, isSent: boolean): void => {
-  if (isStored(mint.operationId)) keep({ ...mint, isSent })
+  if (isStored(mint)) keep({ ...mint, isSent })
 }
 
-/** Deletes the mint with this operation id, unless a later mint has replaced it. */
-export const forgetMint = (operationId: string): void => {
-  if (!isStored(operationId)) return
-  sessionStorage.removeItem(storedAs(sessionReseller()))
-  $stored.set(undefined)
+/** Deletes the mint, unless a later mint has replaced it. */
+export const forgetMint = (mint: PendingMint): void => {
+  if (!isStored(mint)) return
+  sessionStorage.removeItem(storedAs(mint.resellerId))
+  $stored.set(stored())
 }

@@ -186,7 +186,7 @@ export class MintsApi extends HttpApiGroup.make("mints")
     })
   ) {}
 
-/** Copies the members by name, because resellers must not see the other members of a tier. */
+/** Copies the members by name: a member that is added to a tier is not shown to resellers by mistake. */
 const toTier = (tier: Tier): typeof TierBody.Type => ({
   plan_tier_id: tier.id,
   model_id: tier.modelId,

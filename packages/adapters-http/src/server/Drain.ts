@@ -5,8 +5,9 @@
  *    response. Therefore the client sends its next request on another connection.
  * 2. The server stops listening. It waits for running requests until the end of the grace period.
  * 3. The server interrupts the requests that are still running.
- * 4. The server waits for a limited time until the interrupted requests have ended and are settled. The database and
- *    the connections to providers are closed afterwards.
+ * 4. The server waits for a limited time until the interrupted requests have ended and their settlements are in the
+ *    queue of the ledger. Afterwards the ledger writes the queued settlements, and the database and the connections to
+ *    providers are closed.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -15,7 +16,7 @@ import { type NodeServer, stopListening } from "./NodeServer.ts"
 
 /** Time for interrupted requests to write their last bytes. */
 const INTERRUPT_TIMEOUT = Duration.seconds(2)
-/** Time for interrupted requests to settle after their connections are destroyed. */
+/** Time in which interrupted requests queue their settlements after their connections are destroyed. */
 const SETTLE_TIMEOUT = Duration.seconds(3)
 
 export interface DrainTimes {

@@ -158,7 +158,8 @@ const rows: RowsOf<ResellerFailure> = {
     status: 409,
     code: "idempotency_conflict",
     message: () => "This operation_id was already used for another request. Use a new operation_id.",
-    meaning: "The `operation_id` was already used for another customer or tier, or for another top-up order.",
+    meaning:
+      "The `operation_id` was already used by a mint for another customer or tier, or by a top-up for another order.",
     example: new IdempotencyConflict()
   },
   RequestTooLarge: requestTooLarge("The body is larger than 64 KiB."),
@@ -174,7 +175,8 @@ const rows: RowsOf<ResellerFailure> = {
   TierNotAvailable: {
     status: 422,
     code: "tier_not_available",
-    message: () => "This tier is not available for this customer. GET /api/reseller/tiers lists the available tiers.",
+    message: () =>
+      "This tier is not for sale, or the customer's plan cannot hold its tokens. GET /api/reseller/tiers lists the tiers for sale.",
     meaning:
       "The tier is unknown or not for sale, its model cannot be called, or the customer's plan cannot hold more tokens.",
     example: new TierNotAvailable()

@@ -72,7 +72,7 @@ const defectOf = (error: SqlError): unknown =>
  * Reads the time of the database clock, the only clock that all nodes share, in whole milliseconds.
  *
  * If every transaction locks the same row before it reads the time, their times never decrease in the order of the
- * locks.
+ * locks, unless the clock of the database is set back.
  */
 export const databaseTime: Effect.Effect<Date, SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -205,7 +205,9 @@ const validKeysOf = async (
 const READ_KEYS: Statement = { name: "valid_keys", text: validKeys("$1") }
 
 /**
- * The row that an earlier attempt with an unknown commit outcome has written: a hold, or a settlement with this ending.
+ * The row of a request whose earlier attempt has an unknown commit outcome: its hold, or the ending of its settlement.
+ * The attempt may have written this row. A settlement can also come from another session, such as the settlement of an
+ * abandoned request: it has another ending, or it has deleted the hold that an earlier admission created.
  */
 type EarlierRow = Hold | Ending
 

@@ -23,7 +23,9 @@ export interface WriteStatement {
 }
 
 /**
- * Combines the parts, which must be in the order in which they lock rows. Returns undefined when there are no parts.
+ * Combines the parts, which must be in the order in which they lock rows. Postgres executes each part when it evaluates
+ * the part's precondition, and it evaluates the preconditions from left to right. Returns undefined when there are no
+ * parts.
  */
 export const inOneStatement = (parts: ReadonlyArray<WriteStatement>): BoundStatement | undefined =>
   parts.length === 0 ? undefined : { statement: statementOf(parts), values: parts.flatMap(({ values }) => values) }

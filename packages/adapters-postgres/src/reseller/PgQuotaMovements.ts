@@ -2,7 +2,7 @@
  * Lists the movements of a reseller's quota from the journal.
  *
  * A transfer of a quota account is written while the account is locked, so a new transfer never gets an earlier time
- * than a committed transfer of the same account.
+ * than a committed transfer of the same account, unless the clock of the database is set back.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { QuotaMovements } from "@tollgate/application/reseller/QuotaMovements"

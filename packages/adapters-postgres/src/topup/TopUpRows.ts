@@ -56,7 +56,7 @@ export interface OrderRow extends DraftRow {
 
 /**
  * A row that is not abandoned. The columns that {@link OrderRow} adds to those of a draft are null unless it is
- * `ready`.
+ * `ready`, except `evidence`, which is never null.
  */
 export interface EarlierRow extends OrderRow {
   readonly provision_state: ProvisionState

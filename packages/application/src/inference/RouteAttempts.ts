@@ -32,8 +32,8 @@ export type AttemptError = RouteError | InsufficientBalance | KeyBudgetExceeded
 export interface FailedAttempt<E extends AttemptError = AttemptError> {
   readonly error: E
   /**
-   * True if another route may be tried: another provider may accept the request, and the gateway has received nothing
-   * for which this provider may bill.
+   * True if another route may be tried: another provider may accept the request, and this provider probably does not
+   * bill the attempt. A provider may bill a request that it answered too late, but not one that it refused.
    */
   readonly retryElsewhere: boolean
   /** Set only by image attempts: true if this attempt sent nothing to its provider. */

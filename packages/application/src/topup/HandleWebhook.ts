@@ -91,7 +91,9 @@ const noteMissingOrder = ({ orderNumber, paid }: PaymentNotification, { label, m
   })
 
 /**
- * Refreshes an order. Fails if its payment was not read in time and the background task does not refresh it any more.
+ * Refreshes an order. Fails if its payment was not read in time and the schedule contains no refresh after this one. A
+ * refresh can still be due, because the order has just been scheduled once more. The provider then repeats one webhook
+ * without need.
  */
 const refreshOrRefuse = (stored: StoredTopUp) =>
   Effect.gen(function* () {

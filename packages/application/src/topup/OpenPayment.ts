@@ -81,8 +81,9 @@ const open = (
 }
 
 /**
- * Cancels a payment if its provider is configured and supports cancellation. A failure is only logged, because a payer
- * who never saw the payment instructions does not pay.
+ * Cancels a payment if its provider is configured and supports cancellation. A failure is only logged: the gateway has
+ * shown the payment instructions to no payer. If the payment is paid nevertheless, its webhook alerts an operator
+ * (`HandleWebhook.ts`).
  */
 export const cancelAbandonedPayment = (draft: TopUpDraft, payer: Payer): Effect.Effect<void, never, PaymentProviders> =>
   Effect.flatMap(providerOf(draft), (provider) => {

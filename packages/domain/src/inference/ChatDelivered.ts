@@ -37,8 +37,8 @@ export const callsContent = (delta: JsonObject): string => {
 }
 
 /**
- * Returns the reasoning in a list of parts. The caller uses it only if the delta has no plain reasoning text, because
- * the parts repeat that text.
+ * Returns the reasoning in a list of parts. If a delta or a message also has a plain reasoning text, the parts repeat
+ * it, so a caller must not count both.
  */
 export const detailsOf = (details: unknown): string => {
   let text = ""

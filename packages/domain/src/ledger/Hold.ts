@@ -75,9 +75,8 @@ const ONE = Tokens.Tokens(1n)
 const NO_HOLD: Hold = { planTokens: Tokens.zero, paygPico: UsdPico.zero }
 
 /**
- * Returns the usage that a hold sets aside at the admission if the balances cover it. The whole prompt is in its
- * dearest class, so a hold that covers the estimate covers the request also if the provider writes the prompt to a
- * cache.
+ * Returns the usage of an estimate with the input ceiling as its prompt. The whole prompt is in its dearest class, so a
+ * hold that covers the estimate covers the request also if the provider writes the prompt to a cache.
  */
 export const expectedUsage = (
   { inputCeiling, output, unsizedInput = Tokens.zero }: Estimate,
@@ -170,7 +169,7 @@ export const growHold = (hold: Hold, usage: TokenUsage.TokenUsage, price: Price.
   }
 }
 
-/** An extension of the hold of an open request. */
+/** The facts of an open request that decide how its hold is extended. */
 export interface ExtensionFacts {
   readonly price: Price.Price
   readonly streamed: boolean

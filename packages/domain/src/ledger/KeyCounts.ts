@@ -12,8 +12,9 @@ import { UsdPico } from "../money/UsdPico.ts"
 import { dateOf, MINUTE_MILLIS } from "../rankings/JakartaCalendar.ts"
 
 /**
- * The 60 seconds in which the requests and tokens of a key are counted together. After the end of a window, the next
- * request begins a new window. So does a settlement that charges more tokens than were counted at the admission.
+ * A period of 60 seconds with the number of requests of a key and, separately, the number of their tokens. After the
+ * end of a window, the next request begins a new window. So does a settlement that charges more tokens than were counted
+ * at the admission.
  */
 export interface RateWindow {
   /** The number of the window. It is larger than the numbers of all earlier windows of the key. */

@@ -16,7 +16,11 @@ import type { Balances, Hold } from "./Hold.ts"
 import * as Price from "./Price.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 
-/** The origin of the charged token counts; `mixed` means partly reported by the provider and partly counted locally. */
+/**
+ * The origin of the charged token counts of prompt and output. `upstream`: the provider reported both. `local`: the
+ * gateway counted both. `mixed`: one of each. For a cut stream, only the prompt decides: `mixed` if it was reported,
+ * otherwise `local`, because the gateway always counts the output of a cut stream and only limits it by the report.
+ */
 export type UsageSource = "upstream" | "mixed" | "local" | "checkpoint" | "none"
 
 /** The tokens that the customer is charged for, and the tokens that the provider used, as far as they are known. */

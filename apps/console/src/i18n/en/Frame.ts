@@ -72,7 +72,8 @@ export const frameTexts = {
       rate_limited: "Too many attempts. Try again in a minute.",
       insufficient_quota: "Your quota does not cover this mint. Top up first.",
       idempotency_conflict: "This request conflicts with an earlier request. Start again.",
-      tier_not_available: "This plan is not available for this customer. Choose another plan.",
+      tier_not_available:
+        "This plan is not for sale, or the customer's plan cannot hold its tokens. Choose another plan.",
       topup_not_found: "There is no such order.",
       not_found: "There is no such entry.",
       provider_unavailable: "This payment method is not available at the moment. Try later, or use another method.",

@@ -95,7 +95,7 @@ export const operatorAccountTexts = {
     discard: "Discard",
     unknown: "The result is unknown",
     unknownText:
-      "The service did not confirm the change, so it is unknown whether the change was booked. Send it again: the same change is never booked twice.",
+      "The service did not confirm the change, so it is unknown whether the change was booked. Send it again: the same change is never booked twice. “Discard” does not cancel the change: check the balance before you book it again.",
     done: "Booked",
     doneBefore: "This change was booked before. It was not booked again.",
     balance: "Balance",

@@ -47,7 +47,7 @@ export const resellerTexts = {
     mintNow: "Mint now",
     unknown: "The result is unknown",
     unknownText:
-      "The service did not confirm the mint, so it is unknown whether the plan was minted. Send it again: the same mint is never debited twice.",
+      "The service did not confirm the mint, so it is unknown whether the plan was minted. Send it again: the same mint is never debited twice. “Discard” does not cancel the mint: check the history before you mint again.",
     sendAgain: "Send again",
     discard: "Discard",
     done: "Minted",

@@ -71,7 +71,7 @@ export const frameTexts: typeof english = {
       rate_limited: "Terlalu banyak percobaan. Coba lagi dalam satu menit.",
       insufficient_quota: "Kuota Anda tidak cukup untuk penjualan ini. Isi kuota dulu.",
       idempotency_conflict: "Permintaan ini bertentangan dengan permintaan sebelumnya. Mulai lagi dari awal.",
-      tier_not_available: "Paket ini tidak tersedia untuk pelanggan ini. Pilih paket lain.",
+      tier_not_available: "Paket ini tidak dijual, atau tokennya tidak muat di paket pelanggan. Pilih paket lain.",
       topup_not_found: "Pesanan tidak ditemukan.",
       not_found: "Data tidak ditemukan.",
       provider_unavailable: "Cara bayar ini sedang tidak tersedia. Coba nanti, atau gunakan cara lain.",

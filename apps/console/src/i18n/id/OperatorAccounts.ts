@@ -94,10 +94,10 @@ export const operatorAccountTexts: typeof english = {
     after: "Saldo sesudahnya",
     book: "Bukukan sekarang",
     sendAgain: "Kirim lagi",
-    discard: "Abaikan",
+    discard: "Lupakan",
     unknown: "Hasilnya belum diketahui",
     unknownText:
-      "Layanan belum mengonfirmasi perubahan, jadi belum diketahui apakah perubahan sudah dibukukan. Kirim lagi: perubahan yang sama tidak pernah dibukukan dua kali.",
+      "Layanan belum mengonfirmasi perubahan, jadi belum diketahui apakah perubahan sudah dibukukan. Kirim lagi: perubahan yang sama tidak pernah dibukukan dua kali. “Lupakan” tidak membatalkan perubahan: periksa saldo sebelum membukukan lagi.",
     done: "Sudah dibukukan",
     doneBefore: "Perubahan ini sudah dibukukan sebelumnya, dan tidak dibukukan lagi.",
     balance: "Saldo",

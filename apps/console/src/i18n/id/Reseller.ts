@@ -47,9 +47,9 @@ export const resellerTexts: typeof english = {
     mintNow: "Jual sekarang",
     unknown: "Hasilnya belum diketahui",
     unknownText:
-      "Layanan belum mengonfirmasi penjualan, jadi belum diketahui apakah paket sudah terjual. Kirim lagi: kuota tidak pernah dipotong dua kali untuk penjualan yang sama.",
+      "Layanan belum mengonfirmasi penjualan, jadi belum diketahui apakah paket sudah terjual. Kirim lagi: kuota tidak pernah dipotong dua kali untuk penjualan yang sama. “Lupakan” tidak membatalkan penjualan: periksa riwayat sebelum menjual lagi.",
     sendAgain: "Kirim lagi",
-    discard: "Abaikan",
+    discard: "Lupakan",
     done: "Terjual",
     doneText: (tokens, email) => `${email} menerima ${tokens} token.`,
     toCustomer: "Buat kunci API",

@@ -61,7 +61,7 @@ export const ConfirmMint = ({ mint, tier, quota, onTierChanged, onDone }: Confir
       markSent(mint, mayBeExecuted(error, mint.isSent || !isCurrent()))
       throw error
     })
-    forgetMint(mint.operationId)
+    forgetMint(mint)
     onDone({
       email: mint.email,
       userId: result.customer_user_id,
@@ -130,7 +130,7 @@ export const ConfirmMint = ({ mint, tier, quota, onTierChanged, onDone }: Confir
           {send.running ? common.sending : mint.isSent ? texts.sendAgain : texts.mintNow}
         </button>
         {!send.running && (
-          <button type="button" class="button" onClick={() => forgetMint(mint.operationId)}>
+          <button type="button" class="button" onClick={() => forgetMint(mint)}>
             {mint.isSent ? texts.discard : common.back}
           </button>
         )}

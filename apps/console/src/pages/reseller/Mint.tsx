@@ -121,7 +121,7 @@ export const Mint = () => {
   const quota = useLoaded(readQuota, [round, pending?.operationId])
   // The link that opened this page can name another customer than the mint that was prepared earlier, but not sent.
   useEffect(() => {
-    if (pending?.isSent === false && wanted !== undefined && wanted !== pending.email) forgetMint(pending.operationId)
+    if (pending?.isSent === false && wanted !== undefined && wanted !== pending.email) forgetMint(pending)
   }, [])
   const finish = (minted: Minted) => {
     setDone(minted)

@@ -176,9 +176,9 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
 ])
 
 /**
- * The finish reasons of a choice that the provider did not finish because of a fault of its own, by DeepSeek (of its
- * capacity), Zhipu, and vLLM and SGLang. Each of them is a failure: with another finish reason, the client would take
- * the part that it has for the whole.
+ * The finish reasons of a choice that the provider did not finish because of a fault of its own: `error` of several
+ * providers, `insufficient_system_resource` of DeepSeek, `network_error` of Zhipu, and `abort` of vLLM and SGLang. Each
+ * of them is a failure: with another finish reason, the client would take the part that it has for the whole.
  */
 const FAULTS: ReadonlySet<string> = new Set(["error", "insufficient_system_resource", "network_error", "abort"])
 

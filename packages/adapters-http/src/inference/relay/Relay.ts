@@ -67,7 +67,7 @@ export interface Relay {
   readonly serve: (request: IncomingMessage, response: ServerResponse, requestId: RequestId, route: RelayRoute) => void
   /** Returns the number of requests whose handling is not finished. */
   readonly running: () => number
-  /** Ends every running request, except requests whose response is already complete. */
+  /** Ends every running request, except requests whose whole response the gateway has received or written. */
   readonly cutAll: () => void
 }
 

@@ -226,7 +226,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
 
   /**
    * Ends this request because the grace period of the shutdown is over: sends an error, and settles the request as if
-   * the client had disconnected. Does nothing if the response is already complete.
+   * the client had disconnected. Does nothing if the gateway has received or written the whole response.
    */
   cut(): void {
     if (this.#response.ended || this.#attempt?.completed === true) return
@@ -259,7 +259,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
       else exit.value?.()
       this.#count()
     } catch (defect) {
-      // Rethrowing would skip the callbacks of other requests that were settled in the same batch.
+      // A defect of one request must not end the process.
       this.#settings.alarm(this.requestId, Cause.die(defect))
       this.#nodeResponse.destroy()
     }

@@ -111,7 +111,7 @@ export const make = (settings: TripaySettings): Effect.Effect<PaymentProvider, n
       probe,
       open,
       refresh,
-      // Tripay cannot cancel a payment. A payment that was never shown to a payer expires.
+      // Tripay cannot cancel a payment. An unpaid payment expires.
       cancel: undefined,
       webhook: TripayWebhook.make(label, privateKey)
     }
