@@ -13,8 +13,8 @@ import { dateOf, MINUTE_MILLIS } from "../rankings/JakartaCalendar.ts"
 
 /**
  * A period of 60 seconds with the number of requests of a key and, separately, the number of their tokens. After the
- * end of a window, the next request begins a new one. So does a settlement that charges more tokens than were counted at
- * the admission.
+ * end of a window, the next request begins a new one. So does a settlement that charges more tokens than were counted
+ * at the admission.
  */
 export interface RateWindow {
   /** The number of the window. It is larger than the numbers of all earlier windows of the key. */
