@@ -3,7 +3,8 @@
  *
  * The operation id is chosen once, before the first request. Every repeat sends the same id, so the gateway mints once
  * even if a response was lost (docs/reference/reseller.md#mint-4). The mint is stored in `sessionStorage`, one for each
- * reseller. Therefore neither a reload of the page nor the session of another reseller in the same tab loses its id.
+ * reseller. Therefore its id survives a reload of the page, the expiry of the session, and the session of another
+ * reseller in the same tab until that reseller logs out.
  */
 import { atom, computed } from "nanostores"
 import { newOperationId } from "./OperationId.ts"

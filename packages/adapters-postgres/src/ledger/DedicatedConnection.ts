@@ -56,7 +56,7 @@ export interface ConnectionLimits {
 /** Identifies a backend. A process id alone is not enough, because the operating system can reuse it. */
 type Backend = readonly [pid: unknown, startedAt: unknown]
 
-/** The lock wait of a transaction: up to `lockMillis`, or none. */
+/** How long a transaction waits for a row that another session has locked: up to `lockMillis`, or not at all. */
 export type LockWait = "bounded" | "none"
 
 /**

@@ -206,8 +206,8 @@ const READ_KEYS: Statement = { name: "valid_keys", text: validKeys("$1") }
 
 /**
  * The row of a request whose earlier attempt has an unknown commit outcome: its hold, or the ending of its settlement.
- * The attempt may have written this row. A settlement can also come from another session, such as the settlement of an
- * abandoned request: it has another ending, or it has deleted the hold that an earlier admission created.
+ * The attempt may have written this row. A sweep of another node can also have settled the request, if it took this
+ * node for dead.
  */
 type EarlierRow = Hold | Ending
 

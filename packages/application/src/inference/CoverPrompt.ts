@@ -26,7 +26,10 @@ import { promptCountForHold } from "./TokenCounter.ts"
 
 export interface CoveredPrompt {
   readonly hold: Hold
-  /** The local count of the prompt; undefined if the prompt was not counted. */
+  /**
+   * The number of prompt tokens that the gateway has counted for the hold, or the input floor if the count failed;
+   * undefined if the hold needed no count.
+   */
   readonly counted: Tokens.Tokens | undefined
 }
 

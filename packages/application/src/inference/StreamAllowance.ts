@@ -70,7 +70,7 @@ export class StreamAllowance implements Allowance {
    * dearest class, because the provider can write the prompt to a cache. A smaller hold is used at the price of input.
    */
   #promptClass: keyof PromptUsage = "input"
-  /** The local count of the prompt, without unsized content; undefined before the count. */
+  /** The number of prompt tokens that the gateway has counted for the hold; undefined before the count. */
   #countedPrompt: Tokens.Tokens | undefined
   /** The counted tokens of the first `#countedDeltas` deltas that were sent, at most one token for each byte. */
   #countedOutput = 0
@@ -104,7 +104,7 @@ export class StreamAllowance implements Allowance {
     return this.#hold !== undefined
   }
 
-  /** Stores the durable hold. `countedPrompt` is the local count of the prompt if it was counted already. */
+  /** Stores the durable hold. `countedPrompt` is the number of counted prompt tokens, if they were counted already. */
   open(hold: Hold, countedPrompt?: Tokens.Tokens): void {
     this.#countedPrompt = countedPrompt
     this.#hold = hold

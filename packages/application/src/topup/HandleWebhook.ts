@@ -92,8 +92,7 @@ const noteMissingOrder = ({ orderNumber, paid }: PaymentNotification, { label, m
 
 /**
  * Refreshes an order. Fails if its payment was not read in time and the schedule contains no refresh after this one. A
- * refresh can still be due, because the order has just been scheduled once more. The provider then repeats one webhook
- * without need.
+ * refresh that was scheduled before can still be due. The provider then repeats the webhook without need.
  */
 const refreshOrRefuse = (stored: StoredTopUp) =>
   Effect.gen(function* () {

@@ -23,7 +23,7 @@ import * as Tokens from "../money/Tokens.ts"
 import { usageToBegin } from "./Estimate.ts"
 
 export interface CountedPrompt extends RequestDemand {
-  /** The local count of the prompt, without unsized content. */
+  /** The number of prompt tokens that the gateway has counted for the hold. */
   readonly counted: Tokens.Tokens
 }
 

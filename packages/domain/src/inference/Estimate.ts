@@ -57,7 +57,8 @@ export const UNSIZED_CONTENT_TOKENS = Tokens.Tokens(200_000n)
 
 /**
  * Returns a number of prompt tokens that no local count exceeds, except if a tool definition has many characters that
- * JSON escapes. A local count contains no unsized content. Text and JSON have at most one token for each UTF-8 byte.
+ * JSON escapes. A local count has a fixed number of tokens for each attachment, and the input limit contains at least
+ * this number. It has no other tokens for unsized content. Text and JSON have at most one token for each UTF-8 byte.
  * The text of a message, with its role, has more bytes than the framing of the message has tokens. The text and the
  * framing together therefore have at most two tokens for each byte of the text.
  */

@@ -87,7 +87,7 @@ export const expectedUsage = (
   output
 })
 
-/** Returns the usage of {@link expectedUsage} with the largest possible prompt, the input limit. */
+/** Returns the usage of {@link expectedUsage} with the input limit as its prompt. */
 export const largestUsage = (estimate: Estimate, price: Price.Price): TokenUsage.TokenUsage =>
   expectedUsage({ ...estimate, inputCeiling: estimate.inputLimit ?? estimate.inputCeiling }, price)
 

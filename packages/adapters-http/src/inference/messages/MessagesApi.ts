@@ -125,8 +125,8 @@ const createMessage = HttpApiEndpoint.post("createMessage", "/v1/messages")
       summary: "Create a message in Anthropic's protocol",
       description:
         "The headers `anthropic-version` and `anthropic-beta` are passed on to the provider. The request is charged to " +
-        "the token plan for the model first, then to the pay-as-you-go balance. If a stream is cut, only the delivered " +
-        "output is charged.",
+        "the token plan for the model first, then to the pay-as-you-go balance. If a stream is cut, the prompt and the " +
+        "delivered output are charged, and nothing else.",
       override: requiresApiKey,
       transform: stream
     })

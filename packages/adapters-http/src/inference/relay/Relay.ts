@@ -67,7 +67,10 @@ export interface Relay {
   readonly serve: (request: IncomingMessage, response: ServerResponse, requestId: RequestId, route: RelayRoute) => void
   /** Returns the number of requests whose handling is not finished. */
   readonly running: () => number
-  /** Ends every running request, except requests whose whole response the gateway has received or written. */
+  /**
+   * Ends every running request, except requests whose response is written to its end, and requests without `stream`
+   * whose complete response the gateway has received.
+   */
   readonly cutAll: () => void
 }
 

@@ -225,8 +225,8 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
   }
 
   /**
-   * Ends this request because the grace period of the shutdown is over: sends an error, and settles the request as if
-   * the client had disconnected. Does nothing if the gateway has received or written the whole response.
+   * Ends this request, except if `Relay.cutAll` excludes it: sends an error, and settles the request as if the client
+   * had disconnected.
    */
   cut(): void {
     if (this.#response.ended || this.#attempt?.completed === true) return
