@@ -15,8 +15,8 @@ export type WriteOffReason =
    */
   | "reported_usage"
   /**
-   * A stream without reported usage, so that its prompt was counted locally. The prompt has more tokens than the
-   * estimate.
+   * A stream without reported usage, so that its prompt was counted locally. The prompt has more tokens than the hold
+   * covers.
    */
   | "prompt_count"
   /** An image. Its cost is known only after the provider has finished. */
