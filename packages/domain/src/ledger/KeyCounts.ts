@@ -4,8 +4,8 @@
  *
  *     available budget = limit - spent - pending
  *
- * `pending` is the sum of the budget parts of all open holds. Unless a budget is lowered, the budget can be exceeded only
- * by a request that costs more than the budget part of its hold.
+ * `pending` is the sum of the budget parts of all open holds. Unless a budget is lowered, the budget can be exceeded
+ * only by a request that costs more than the budget part of its hold.
  */
 
 import { UsdPico } from "../money/UsdPico.ts"
