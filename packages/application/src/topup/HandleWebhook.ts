@@ -10,8 +10,8 @@
  * provider was lost, or a restore of the database has lost the order. An operator must inspect such a payment.
  *
  * A webhook is not acknowledged if the payment could not be read and the background task does not refresh the order any
- * more. Without a repeat of the webhook, a refund or a very late payment would stay unknown until a reseller or an
- * operator refreshes the order.
+ * more. Without a repeat of the webhook, a refund would stay unknown until an operator refreshes the order, and a very
+ * late payment until a reseller or an operator does.
  */
 import type { PaymentProviderUnavailable } from "@tollgate/domain/topup/PaymentMethod"
 import { nextRefreshAt } from "@tollgate/domain/topup/RefreshSchedule"

@@ -1,5 +1,5 @@
 /**
- * Reads the deposit of an order from BSC nodes, once per call: the number of tokens that arrived at the address of the
+ * Reads the current deposit of an order from BSC nodes: the number of tokens that arrived at the address of the
  * order, computed from token balances at final blocks. If the order is paid, also searches for the transfers. The
  * transfers are evidence and give the time of the payment. The balances, not the transfers, decide whether the order is
  * paid.
