@@ -51,7 +51,7 @@ export const ownersOf = ({ settlements, extensions, admissions }: LedgerWork): R
 
 /**
  * Returns the limited keys that the decisions need: keys that were limited when the request was authenticated, and keys
- * for which a hold sets an amount aside. `holdOf` returns the known hold of a request.
+ * that were limited when their hold was created. `holdOf` returns the known hold of a request.
  */
 export const countedKeysOf = (
   { settlements, extensions, admissions }: LedgerWork,

@@ -10,7 +10,10 @@ export interface QueueLimits {
    * transaction contains only one request in total, not one of each type.
    */
   readonly batchSize: number
-  /** Maximum waiting admissions, and maximum waiting extensions. Requests of contended users are counted separately. */
+  /**
+   * Maximum waiting admissions, and maximum waiting extensions. The requests of all contended users together have two
+   * more limits of this size.
+   */
   readonly waitingAdmissions: number
   /** Number of unwritten settlements at which admissions are refused. */
   readonly unsettled: number

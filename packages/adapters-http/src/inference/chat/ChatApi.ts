@@ -149,7 +149,7 @@ const createChatCompletion = HttpApiEndpoint.post("createChatCompletion", "/v1/c
       summary: "Create a chat completion",
       description:
         "The request is charged to the token plan for the model first, then to the pay-as-you-go balance. If a stream is " +
-        "cut, the prompt and the delivered output are charged, and nothing else.",
+        "cut, the prompt and the delivered output are charged, or nothing if no output was delivered.",
       override: requiresApiKey,
       transform: stream
     })

@@ -126,7 +126,7 @@ const createMessage = HttpApiEndpoint.post("createMessage", "/v1/messages")
       description:
         "The headers `anthropic-version` and `anthropic-beta` are passed on to the provider. The request is charged to " +
         "the token plan for the model first, then to the pay-as-you-go balance. If a stream is cut, the prompt and the " +
-        "delivered output are charged, and nothing else.",
+        "delivered output are charged, or nothing if no output was delivered.",
       override: requiresApiKey,
       transform: stream
     })
