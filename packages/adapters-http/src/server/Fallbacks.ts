@@ -39,8 +39,7 @@ const undecodable = (path: string, issues: HttpApiError.HttpApiDecodeError["issu
 
 const noSuchRoute = (routes: ReadonlyArray<KnownRoute>, method: string, path: string) => {
   const methods = methodsOf(routes, path)
-  // If the path and the method are known, the router has found no route because it cannot unescape the path, or because
-  // a path parameter is too long.
+  // If the path and the method are known, the router has found no route because it cannot unescape the path.
   if (methods.length === 0 || methods.includes(method)) {
     const intended = intendedPath(routes, path)
     return surfaceErrorResponse({ code: "not_found", message: notFoundMessage(method, path, intended) }, intended)

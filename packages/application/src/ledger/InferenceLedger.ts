@@ -96,10 +96,11 @@ export class InferenceLedger extends Context.Tag("@tollgate/application/Inferenc
   InferenceLedger,
   {
     /**
-     * Decides the hold and makes it durable. Checks the API key and its limits again, so that a revoked key is refused
-     * even if a cache contains it. Fails with {@link Overloaded} if too many requests wait, or if the decision takes
-     * too long, for example because the database is unreachable. The callback always runs. If the caller no longer
-     * needs the hold when the callback runs, the caller must settle the hold.
+     * Decides the hold and makes it durable. Checks the API key and its expiry again, so that a revoked key is refused
+     * even if a cache contains it, and checks the budgets, the rate limits and the limit of concurrent requests of the
+     * key. Fails with {@link Overloaded} if too many requests wait, or if the decision takes too long, for example
+     * because the database is unreachable. The callback always runs. If the caller no longer needs the hold when the
+     * callback runs, the caller must settle the hold.
      */
     readonly admit: (admission: Admission, callback: Callback<Hold, AdmissionRefusal | Overloaded>) => void
     /**

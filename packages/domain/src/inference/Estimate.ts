@@ -78,8 +78,8 @@ export const isPromptCovered = (hold: Hold, demand: RequestDemand): boolean => {
 }
 
 /**
- * Returns the usage that the hold of a stream must cover before its first output token: a prompt of this size, in the
- * class and with the unsized content that `StreamAllowance` assumes until the provider reports the prompt.
+ * Returns the usage that the hold of a stream must cover before its first output token: this token, and a prompt of this
+ * size, in the class and with the unsized content that `StreamAllowance` assumes until the provider reports the prompt.
  */
 export const usageToBegin = (
   hold: Hold,
