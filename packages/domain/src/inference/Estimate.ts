@@ -78,8 +78,9 @@ export const isPromptCovered = (hold: Hold, demand: RequestDemand): boolean => {
 }
 
 /**
- * Returns the usage that the hold of a stream must cover before its first output token: this token, and a prompt of this
- * size, in the class and with the unsized content that `StreamAllowance` assumes until the provider reports the prompt.
+ * Returns the usage that the hold of a stream must cover before its first output token: this token and a prompt of this
+ * size. The class of the prompt and its unsized content are those that `StreamAllowance` assumes until the provider
+ * reports the prompt.
  */
 export const usageToBegin = (
   hold: Hold,
