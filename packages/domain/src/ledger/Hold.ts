@@ -91,14 +91,14 @@ export const expectedUsage = (
 export const largestUsage = (estimate: Estimate, price: Price.Price): TokenUsage.TokenUsage =>
   expectedUsage({ ...estimate, inputCeiling: estimate.inputLimit ?? estimate.inputCeiling }, price)
 
-/** The balances must cover this many times the tokens that the input limit adds to the input ceiling. */
+/** The number of times that the tokens which the input limit adds to the input ceiling must be covered. */
 const LIMIT_FACTOR = 10n
 
 /**
- * Returns the usage that a hold should set aside: {@link largestUsage} if the balances cover the estimate and
- * {@link LIMIT_FACTOR} times the tokens that the input limit adds to it, otherwise {@link expectedUsage}. With a small
- * balance, the input limit of one request would set aside what other requests need. `isCovered` returns whether the
- * balances cover a usage.
+ * Returns the usage that a hold should set aside: {@link largestUsage} if the estimate and {@link LIMIT_FACTOR} times the
+ * tokens that the input limit adds to it are covered, otherwise {@link expectedUsage}. With a small balance, the input
+ * limit of one request would set aside what other requests need. `isCovered` returns whether a usage is covered: for
+ * the balances, by one of them alone; for a limited key, by its budget.
  */
 export const usageToHold = (
   estimate: Estimate,
