@@ -95,10 +95,10 @@ export const largestUsage = (estimate: Estimate, price: Price.Price): TokenUsage
 const LIMIT_FACTOR = 10n
 
 /**
- * Returns the usage that a hold should set aside: {@link largestUsage} if the estimate and {@link LIMIT_FACTOR} times the
- * tokens that the input limit adds to it are covered, otherwise {@link expectedUsage}. With a small balance, the input
- * limit of one request would set aside what other requests need. `isCovered` returns whether a usage is covered: for
- * the balances, by one of them alone; for a limited key, by its budget.
+ * Returns the usage that a hold should set aside: {@link largestUsage} if the estimate and {@link LIMIT_FACTOR} times
+ * the tokens that the input limit adds to it are covered, otherwise {@link expectedUsage}. With a small balance, the
+ * input limit of one request would set aside what other requests need. `isCovered` returns whether a usage is covered:
+ * for the balances, by one of them alone; for a limited key, by its budget.
  */
 export const usageToHold = (
   estimate: Estimate,
