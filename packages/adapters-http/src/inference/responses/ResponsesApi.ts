@@ -133,8 +133,8 @@ const createResponse = HttpApiEndpoint.post("createResponse", "/v1/responses")
       summary: "Create a response in OpenAI's Responses protocol",
       description:
         "The request is charged to the token plan for the model first, then to the pay-as-you-go balance. If a stream is " +
-        "cut, the prompt and the delivered output are charged, or nothing if no output was delivered. Responses are not stored, so GET and DELETE on " +
-        "`/v1/responses/{id}` return 404.",
+        "cut, the prompt and the delivered output are charged, or nothing if no output was delivered. Responses are not " +
+        "stored, so GET and DELETE on `/v1/responses/{id}` return 404.",
       override: requiresApiKey,
       transform: stream
     })
