@@ -21,8 +21,8 @@ export class TokenCounter extends Context.Tag("@tollgate/application/TokenCounte
 
 /**
  * Counts each of the contents separately (the text of each choice of a stream, or the text of a whole response), and
- * the prompt if its usage is not reported. The caller has checked `needsLocalCount`. Events that arrive during the count
- * change neither `outcome` nor `contents`.
+ * the prompt if its usage is not reported. The caller has checked `needsLocalCount`. Events that arrive during the
+ * count change neither `outcome` nor `contents`.
  */
 export const localCounts = (
   outcome: Outcome,
