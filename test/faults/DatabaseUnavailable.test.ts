@@ -150,6 +150,8 @@ describe.concurrent("while the database", () => {
     })()
     const response = client.chat.completions.create({ model: "m", messages }, { timeout: 60_000 })
     await until(() => upstream.requests.length === 2 && received === " hello")
+    // The hold of the whole response may be written a few milliseconds after its provider was called.
+    await until(async () => (await gateway.query("SELECT FROM open_request")).length === 2)
     expect(await probe("/readyz")).toBe(200)
 
     await makeUnavailable()

@@ -3,8 +3,8 @@
  */
 
 import { SqlClient } from "@effect/sql"
-import { describe, expect, layer } from "@effect/vitest"
-import type { LedgerWork } from "@tollgate/adapters-postgres/ledger/LedgerWork"
+import { describe, expect, it, layer } from "@effect/vitest"
+import type { LedgerSettlement, LedgerWork } from "@tollgate/adapters-postgres/ledger/LedgerWork"
 import { KeyLimitStore } from "@tollgate/application/customer/KeyLimits"
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
@@ -23,6 +23,7 @@ import * as Stores from "../support/Stores.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { ledgerOf, type ModelWorld, modelWorld, postgresWorld, shown, sweepOf } from "./ContractWorlds.ts"
 import type { LimitColumns } from "./database/CountedKeys.ts"
+import { PARTS } from "./database/Writes.ts"
 import { limitsOf } from "./LimitedKeys.ts"
 import { Random } from "./Random.ts"
 
@@ -79,27 +80,21 @@ const copyTo = ({ database }: ModelWorld, customers: ReadonlyArray<Customer>) =>
     return rows.map(({ id }) => id)
   })
 
+const aSettlement = (random: Random, admission: Admission): LedgerSettlement => {
+  const outcome = random.pick([
+    measured("complete", 96n, BigInt(random.integer(0, 60))),
+    measured("failed"),
+    measured("client_gone", 40n, 3n)
+  ])
+  const settlement = { costPico: 0n, planTokens: 0n, planValuePico: 0n, paygPico: 0n, writeoffPico: 0n } as never
+  const maybeCommitted = random.chance(0.2) ? { measured: outcome, settlement } : undefined
+  return { request: { admission, measure: () => outcome }, maybeCommitted }
+}
+
 /** Draws the work of one transaction. The requests come from `known`, and new requests are added to it. */
 const workOf = (random: Random, customers: ReadonlyArray<Customer>, known: Array<Admission>): LedgerWork => {
   const some = <A>(most: number, make: () => A): Array<A> => Array.from({ length: random.integer(0, most) }, make)
-  const settlements =
-    known.length === 0
-      ? []
-      : some(2, () => {
-          const admission = random.pick(known)
-          const outcome = random.pick([
-            measured("complete", 96n, BigInt(random.integer(0, 60))),
-            measured("failed"),
-            measured("client_gone", 40n, 3n)
-          ])
-          const maybeCommitted = random.chance(0.2)
-            ? {
-                measured: outcome,
-                settlement: { costPico: 0n, planTokens: 0n, planValuePico: 0n, paygPico: 0n, writeoffPico: 0n } as never
-              }
-            : undefined
-          return { request: { admission, measure: () => outcome }, maybeCommitted }
-        })
+  const settlements = known.length === 0 ? [] : some(2, () => aSettlement(random, random.pick(known)))
   const extensions =
     known.length === 0 ? [] : some(2, () => ({ request: extension(random.pick(known), BigInt(random.integer(1, 90))) }))
   const admissions = some(2, () => {
@@ -108,7 +103,8 @@ const workOf = (random: Random, customers: ReadonlyArray<Customer>, known: Array
       ? random.pick(known)
       : aRequest(random.pick(customers), BigInt(random.integer(1, 120)), BigInt(random.integer(0, 20)))
     if (!isKnown) known.push(admission)
-    return { admission, maybeCommitted: random.chance(isKnown ? 0.7 : 0.1) }
+    const settlement = random.chance(0.3) ? aSettlement(random, admission) : undefined
+    return { admission, maybeCommitted: random.chance(isKnown ? 0.7 : 0.1), settlement }
   })
   return { settlements, extensions, admissions }
 }
@@ -214,6 +210,13 @@ const history = (seed: number, lockMillis: number) =>
       expect({ about, rows: modelled.split("\n") }).toEqual({ about, rows: real.split("\n") })
     }
   })
+
+describe("the statements of the ledger", () => {
+  it("have names that Postgres does not shorten", () => {
+    const longest = Object.keys(PARTS).filter((part) => part !== "grow" && part !== "hold")
+    expect(["write", ...longest].join("_").length).toBeLessThanOrEqual(63)
+  })
+})
 
 describe("the model of the database", () => {
   layer(Stores.layer, { excludeTestServices: true })((it) => {

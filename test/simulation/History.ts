@@ -13,7 +13,15 @@ import { Invariants } from "./Invariants.ts"
 import { clockChange, hasLimitedKeys, LIMITED_SCALE, limitKey, limitsOf, lockKey, setTimeOfDay } from "./LimitedKeys.ts"
 import { lockFor, MODEL, otherSession, userOf } from "./OtherSessions.ts"
 import { Random } from "./Random.ts"
-import { type KeyOptions, longStreamOf, type Scenario, scenarioOf, scriptOf } from "./Scenario.ts"
+import {
+  fastResponseOf,
+  hasFastResponses,
+  type KeyOptions,
+  longStreamOf,
+  type Scenario,
+  scenarioOf,
+  scriptOf
+} from "./Scenario.ts"
 import { SimulatedNode } from "./SimulatedNode.ts"
 import { SimulatedRequest } from "./SimulatedRequest.ts"
 import { Process, SimulatedTime } from "./SimulatedTime.ts"
@@ -23,6 +31,8 @@ export interface HistoryResult {
   readonly events: number
   readonly requests: number
   readonly settled: number
+  /** The number of requests that were admitted and settled in one transaction. */
+  readonly settledAtOnce: number
   readonly simulatedMillis: number
   /** The violated invariant; undefined if all invariants hold. */
   readonly violation: string | undefined
@@ -50,7 +60,10 @@ export class History {
     this.#seed = seed
     this.#random = new Random(seed)
     this.time = new SimulatedTime(this.#random)
-    this.#scenario = scenarioOf(this.#random, hasLimitedKeys(seed))
+    this.#scenario = scenarioOf(this.#random, {
+      hasLimitedKeys: hasLimitedKeys(seed),
+      hasFastResponses: hasFastResponses(seed)
+    })
     this.#trace = trace
     const database = new Database(this.time)
     this.#database = database
@@ -89,6 +102,7 @@ export class History {
       events: this.time.events,
       requests: this.#requests.length,
       settled,
+      settledAtOnce: this.#invariants.settledAtOnce,
       simulatedMillis: this.time.now,
       violation: this.#invariants.violation
     }
@@ -240,7 +254,8 @@ export class History {
   }
 
   #requestOf(i: number, customer: number, node: SimulatedNode): void {
-    const script = this.#isLong(i) ? longStreamOf(this.#random) : scriptOf(this.#random)
+    const isFast = this.#scenario.hasFastResponses && this.#random.chance(0.9)
+    const script = (this.#isLong(i) ? longStreamOf : isFast ? fastResponseOf : scriptOf)(this.#random)
     const [input, cacheWrite, cacheRead, output] = this.#rates.map(PicoPerToken)
     const size = SimulatedRequest.sizeOf(script)
     const admission: Admission = {

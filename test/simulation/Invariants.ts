@@ -2,7 +2,7 @@
  * The invariants of the ledger, checked against the rows of the modelled database and against the content that clients
  * received.
  */
-import type { InferenceLedger, Settled } from "@tollgate/application/ledger/InferenceLedger"
+import type { Admission, InferenceLedger, Settled } from "@tollgate/application/ledger/InferenceLedger"
 import { isZero } from "@tollgate/domain/inference/ReportedUsage"
 import { AccountId } from "@tollgate/domain/ledger/Account"
 import { covers, decideHold, type Hold } from "@tollgate/domain/ledger/Hold"
@@ -38,6 +38,10 @@ export class Invariants {
   readonly #settled = new Map<string, SettlementRow>()
   /** Requests that had a committed hold at any time. */
   readonly #held = new Set<string>()
+  /** Requests whose settlement was passed to the ledger while the admission was deferred. */
+  readonly #settledWithAdmission = new Set<string>()
+  /** Requests whose clients were told that the admission was refused. */
+  readonly #refused = new Set<string>()
   /** The available amounts of each account after each change, oldest first. */
   readonly #available = new Map<string, Array<readonly [atMillis: number, amount: bigint]>>()
   readonly #creations = new Map<string, number>()
@@ -108,12 +112,14 @@ export class Invariants {
   #checkSettlement(row: SettlementRow): void {
     const { charged, ending, requestId, writeoffPico, writtenBy } = row
     this.#settled.set(requestId, row)
-    this.#require(this.#held.has(requestId), () => `${requestId} is settled although it was never held`)
+    const isAdmitted = this.#held.has(requestId) || this.#settledWithAdmission.has(requestId)
+    this.#require(isAdmitted, () => `${requestId} is settled although it was never held`)
     const request = this.requests.get(requestId)
     if (request === undefined) {
       this.fail(`${requestId} is settled although no client sent it`)
       return
     }
+    this.#checkNotRefused(row)
     const [input = 0n, , , output = 0n] = charged
     const name = `the settlement of ${requestId} (${ending}, by ${writtenBy})`
     if (ending === "failed") this.#require(input + output === 0n, () => `${name} charges a failed request`)
@@ -134,6 +140,17 @@ export class Invariants {
   /** Returns whether the provider reports more than it delivered, or the prompt has more tokens than estimated. */
   #usesMore({ script }: SimulatedRequest): boolean {
     return script.isUnusualPrompt || (script.reportedPrompt ?? 0) > 0 || (script.reportedOutput ?? 0) > 0
+  }
+
+  /** Checks that a request whose admission was refused is not charged. */
+  #checkNotRefused({ costPico, planTokens, requestId }: SettlementRow): void {
+    const isFree = costPico === 0n && planTokens === 0n
+    this.#require(isFree || !this.#refused.has(requestId), () => `${requestId} is charged although it was refused`)
+  }
+
+  /** The number of requests that were admitted and settled in one transaction. */
+  get settledAtOnce(): number {
+    return [...this.#settledWithAdmission].filter((id) => this.#settled.has(id) && !this.#held.has(id)).length
   }
 
   checkSent(request: SimulatedRequest): void {
@@ -184,27 +201,42 @@ export class Invariants {
 
   observed(node: SimulatedNode): InferenceLedger["Type"] {
     const { ledger } = node
-    return {
-      ...ledger,
-      admit: (admission, callback) => {
+    /** Functions that record the results of admissions. */
+    const admissions = new Map<string, () => void>()
+    const admit =
+      (method: "admit" | "admitLater"): InferenceLedger["Type"]["admit"] =>
+      (admission, callback) => {
         const { requestId } = admission
         const begunAt = this.#database.time.now
-        const end = this.#begin(node, `admission of ${requestId}`, this.#admissionMillis)
-        ledger.admit(admission, (exit) => {
-          end()
+        const begun = this.#begin(node, `admission of ${requestId}`, this.#admissionMillis)
+        admissions.set(requestId, begun)
+        ledger[method](admission, (exit) => {
+          admissions.get(requestId)?.()
+          this.#checkAdmission(admission, exit, begunAt)
+          callback(exit)
+        })
+      }
+    return {
+      ...ledger,
+      admit: admit("admit"),
+      admitLater: admit("admitLater"),
+      settleWithAdmission: (request, callback) => {
+        const { requestId } = request.admission
+        const isAdded = ledger.settleWithAdmission(request, (exit) => {
+          admissions.get(requestId)?.()
           if (Exit.isSuccess(exit)) {
-            this.#checkHold(requestId, exit.value)
-            this.keys.checkAdmitted(admission, exit.value, begunAt)
-          } else if (exit.cause._tag === "Fail" && exit.cause.error._tag === "InsufficientBalance")
-            this.#checkRefusal(requestId, begunAt)
-          else if (exit.cause._tag === "Fail" && isOfKey(exit.cause.error))
-            this.keys.checkRefusal(admission, exit.cause.error, begunAt)
-          else if (exit.cause._tag === "Fail" && exit.cause.error._tag === "InvalidApiKey") {
-            const isValid = this.#database.keys.get(admission.principal.keyId)?.valid === true
-            this.#require(!isValid, () => `${requestId} is refused although its API key is valid`)
+            this.#require(exit.value !== undefined, () => `${requestId} is settled with its admission without a result`)
+            if (exit.value !== undefined) this.#checkAcknowledged(requestId, exit.value, node)
           }
           callback(exit)
         })
+        if (isAdded) {
+          this.#settledWithAdmission.add(requestId)
+          // While a transaction may settle the request, the admission is not refused at its deadline.
+          admissions.get(requestId)?.()
+          admissions.set(requestId, this.#begin(node, `admission and settlement of ${requestId}`, undefined))
+        }
+        return isAdded
       },
       extend: (extension, callback) => {
         const { requestId } = extension.admission
@@ -232,6 +264,26 @@ export class Invariants {
           callback(exit)
         })
       }
+    }
+  }
+
+  #checkAdmission(admission: Admission, exit: Exit.Exit<Hold, { readonly _tag: string }>, begunAt: number): void {
+    const { requestId } = admission
+    if (Exit.isSuccess(exit)) {
+      this.#checkHold(requestId, exit.value)
+      this.keys.checkAdmitted(admission, exit.value, begunAt)
+      return
+    }
+    this.#refused.add(requestId)
+    const settled = this.#settled.get(requestId)
+    if (settled !== undefined) this.#checkNotRefused(settled)
+    if (exit.cause._tag !== "Fail") return
+    const { error } = exit.cause
+    if (error._tag === "InsufficientBalance") this.#checkRefusal(requestId, begunAt)
+    else if (isOfKey(error)) this.keys.checkRefusal(admission, error, begunAt)
+    else if (error._tag === "InvalidApiKey") {
+      const isValid = this.#database.keys.get(admission.principal.keyId)?.valid === true
+      this.#require(!isValid, () => `${requestId} is refused although its API key is valid`)
     }
   }
 

@@ -32,6 +32,8 @@ interface Changes {
   readonly admitted: Array<RequestRow>
   /** The settlements, with the last committed holds. */
   readonly settled: Array<readonly [SettlementRow, RequestRow]>
+  /** The settlements of requests that were admitted in the same transaction. */
+  readonly settledAtOnce: Array<SettlementRow>
   /** Whether a hold has set aside more of the budget. */
   hasGrown: boolean
 }
@@ -72,14 +74,17 @@ export class KeyInvariants {
     const changesOf = (keyId: string): Changes => {
       const known = changes.get(keyId)
       if (known !== undefined) return known
-      const made: Changes = { admitted: [], settled: [], hasGrown: false }
+      const made: Changes = { admitted: [], settled: [], settledAtOnce: [], hasGrown: false }
       changes.set(keyId, made)
       return made
     }
     const open = new Map<string, { pending: bigint; requests: number }>()
     for (const settlement of newSettlements) {
       const hold = this.#holds.get(settlement.requestId)
-      if (hold === undefined) continue
+      if (hold === undefined) {
+        changesOf(settlement.keyId).settledAtOnce.push(settlement)
+        continue
+      }
       this.#holds.delete(settlement.requestId)
       if (hold.keyTokens !== null) changesOf(hold.keyId).settled.push([settlement, hold])
       this.#checkCost(settlement, hold, isStream)
@@ -131,9 +136,10 @@ export class KeyInvariants {
     this.#checkLimits(row, changes)
   }
 
-  #checkSpend(row: CountedKeyRow, before: CountedKeyRow | undefined, { settled }: Changes): void {
+  #checkSpend(row: CountedKeyRow, before: CountedKeyRow | undefined, { settled, settledAtOnce }: Changes): void {
     const { day, keyId, spentInDay, spentInMonth, spentTotal } = row
-    const cost = before === undefined ? 0n : settled.reduce((sum, [{ costPico }]) => sum + costPico, 0n)
+    const charged = [...settled.map(([settlement]) => settlement), ...settledAtOnce]
+    const cost = before === undefined ? 0n : charged.reduce((sum, { costPico }) => sum + costPico, 0n)
     const isSameDay = before?.day === day
     const isSameMonth = before?.day.slice(0, 7) === day.slice(0, 7)
     const expected = {
@@ -153,7 +159,8 @@ export class KeyInvariants {
     this.#require(isPossible, () => `the day of ${keyId} is ${day}, after ${before?.day}, before ${lastDay}`)
   }
 
-  #checkWindow(row: CountedKeyRow, before: CountedKeyRow | undefined, { admitted, settled }: Changes): void {
+  #checkWindow(row: CountedKeyRow, before: CountedKeyRow | undefined, changes: Changes): void {
+    const { admitted, settled, settledAtOnce } = changes
     const { keyId, windowBeganAt, windowNumber, windowRequests, windowTokens } = row
     if (before === undefined) return
     const isSame = windowNumber === before.windowNumber
@@ -163,7 +170,8 @@ export class KeyInvariants {
       if (excess > 0n || (isSame && keyWindow === windowNumber)) tokens += excess
     }
     for (const { keyTokens } of admitted) tokens += keyTokens ?? 0n
-    const requests = admitted.length + (isSame ? before.windowRequests : 0)
+    for (const { charged } of settledAtOnce) tokens += charged.reduce((sum, each) => sum + each, 0n)
+    const requests = admitted.length + settledAtOnce.length + (isSame ? before.windowRequests : 0)
     this.#require(
       windowTokens === tokens,
       () => `the rate window of ${keyId} counts ${windowTokens} tokens, not ${tokens}`
@@ -178,7 +186,7 @@ export class KeyInvariants {
   }
 
   /** Checks the limits of the decisions that this commit has written. */
-  #checkLimits(row: CountedKeyRow, { admitted, hasGrown }: Changes): void {
+  #checkLimits(row: CountedKeyRow, { admitted, hasGrown, settledAtOnce }: Changes): void {
     const { concurrent, keyId, openRequests, pending, requests, tokens, windowRequests, windowTokens } = row
     const budgets = [
       [row.perDay, row.spentInDay],
@@ -189,13 +197,14 @@ export class KeyInvariants {
       const isKept = limit === null || !hasGrown || spent + pending <= toUsdPico(UsdMicro(limit))
       this.#require(isKept, () => `the holds of ${keyId} exceed its budget`)
     }
+    if (admitted.length + settledAtOnce.length === 0) return
+    this.#require(requests === null || windowRequests <= requests, () => `${keyId} exceeds its requests per minute`)
     if (admitted.length === 0) return
     const hasBudget = budgets.some(([limit]) => limit !== null)
     for (const { keyPico, requestId } of admitted) {
       this.#require((keyPico !== null) === hasBudget, () => `${requestId} ignores the budget of ${keyId}`)
     }
     this.#require(concurrent === null || openRequests <= concurrent, () => `${keyId} has ${openRequests} open requests`)
-    this.#require(requests === null || windowRequests <= requests, () => `${keyId} exceeds its requests per minute`)
     const isAlone = admitted.some(({ keyTokens }) => keyTokens === windowTokens)
     this.#require(tokens === null || windowTokens <= tokens || isAlone, () => `${keyId} exceeds its tokens per minute`)
   }
@@ -285,11 +294,11 @@ export class KeyInvariants {
 }
 
 const NOT_LIMITED: Version = { atMillis: Number.NEGATIVE_INFINITY, key: undefined }
-const NO_CHANGES: Changes = { admitted: [], settled: [], hasGrown: false }
+const NO_CHANGES: Changes = { admitted: [], settled: [], settledAtOnce: [], hasGrown: false }
 const NONE_OPEN = { pending: 0n, requests: 0 }
 
-const hasChanged = ({ admitted, hasGrown, settled }: Changes): boolean =>
-  hasGrown || admitted.length > 0 || settled.length > 0
+const hasChanged = ({ admitted, hasGrown, settled, settledAtOnce }: Changes): boolean =>
+  hasGrown || admitted.length + settled.length + settledAtOnce.length > 0
 
 const budgetAt = (key: CountedKey | undefined, nowMillis: number): UsdPico | undefined =>
   key && availableBudget(key.limits, countsAt(key.counts, nowMillis))

@@ -7,6 +7,7 @@ import { join, resolve } from "node:path"
 import { build } from "esbuild"
 import type * as Histories from "./Histories.ts"
 import { LIMITED_SEEDS } from "./LimitedKeys.ts"
+import { FAST_FIRST_SEED, FAST_SEEDS } from "./Scenario.ts"
 
 export interface Fault {
   readonly name: string
@@ -19,6 +20,8 @@ export interface Fault {
   readonly violates: RegExp
   /** Whether only histories with limited keys run. */
   readonly needsLimitedKeys?: true
+  /** Whether only histories with fast responses run. */
+  readonly needsFastResponses?: true
 }
 
 const LEDGER = "packages/adapters-postgres/src/ledger"
@@ -47,15 +50,15 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "a retry ignores that the commit of a settlement may have succeeded",
-    file: `${LEDGER}/Batch.ts`,
+    file: `${LEDGER}/BatchResults.ts`,
     correct: "waiting.maybeCommitted = settled[i]",
     faulty: "waiting.maybeCommitted = undefined",
     violates: /reported as settled by another node/
   },
   {
     name: "a retry ignores that the commit of an admission may have succeeded",
-    file: `${LEDGER}/Batch.ts`,
-    correct: 'waiting.maybeCommitted = admitted[i]?._tag === "Right"',
+    file: `${LEDGER}/BatchResults.ts`,
+    correct: 'waiting.maybeCommitted = outcome?._tag === "Right"',
     faulty: "waiting.maybeCommitted = false",
     violates: /rejected an admission|never settled|stays open/
   },
@@ -69,9 +72,25 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "the queue loses the wake-up of a request that arrives during a transaction",
     file: `${LEDGER}/GroupCommitQueue.ts`,
-    correct: "while (!this.#stopped && ((this.#urgent && size(this.#waiting) > 0) || this.#contended.due)) {",
-    faulty: "if (!this.#stopped && ((this.#urgent && size(this.#waiting) > 0) || this.#contended.due)) {",
+    correct: "while (!this.#stopped && ((this.#urgent && size(waiting) > 0) || contended.due)) {",
+    faulty: "if (!this.#stopped && ((this.#urgent && size(waiting) > 0) || contended.due)) {",
     violates: /did not end|took|has no result/
+  },
+  {
+    name: "an admission is refused at its deadline although its transaction may settle the request",
+    file: `${LEDGER}/BatchResults.ts`,
+    correct: "waiting.settlement !== undefined && (isRunning || waiting.maybeCommitted)",
+    faulty: "false",
+    violates: /is charged although it was refused/,
+    needsFastResponses: true
+  },
+  {
+    name: "a retry ignores that the commit of a settlement with its admission may have succeeded",
+    file: `${LEDGER}/BatchResults.ts`,
+    correct: "waiting.settlement.maybeCommitted = settledAtOnce(outcome)",
+    faulty: "waiting.settlement.maybeCommitted = undefined",
+    violates: /is charged although it was refused/,
+    needsFastResponses: true
   },
   {
     name: "a stream writes content that its hold does not cover",
@@ -96,7 +115,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "the hold of an admission that was refused at its deadline is never released",
-    file: `${LEDGER}/Batch.ts`,
+    file: `${LEDGER}/BatchResults.ts`,
     correct: "else if (!reply(waiting, Exit.succeed(outcome.right))) release(waiting.admission)",
     faulty: "else reply(waiting, Exit.succeed(outcome.right))",
     violates: /stays open although/
@@ -141,9 +160,14 @@ export const firstViolation = async (fault: Fault, seeds: number): Promise<strin
     if (violation !== undefined) found = `seed ${seed}: ${violation}`
     return violation === undefined
   }
-  const step = fault.needsLimitedKeys ? LIMITED_SEEDS : 1
-  await runHistories(step, seeds, onResult, undefined, step)
+  const [first, step] = seedsFor(fault)
+  await runHistories(first, seeds, onResult, undefined, step)
   return found
+}
+
+const seedsFor = ({ needsFastResponses, needsLimitedKeys }: Fault): readonly [first: number, step: number] => {
+  if (needsLimitedKeys) return [LIMITED_SEEDS, LIMITED_SEEDS]
+  return needsFastResponses ? [FAST_FIRST_SEED, FAST_SEEDS] : [1, 1]
 }
 
 const bundleWith = async ({ file, correct, faulty, name }: Fault): Promise<string> => {

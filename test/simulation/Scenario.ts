@@ -47,7 +47,14 @@ export interface Scenario {
   readonly trouble: number
   /** Undefined: no key is limited. */
   readonly keys: KeyOptions | undefined
+  /** Whether most responses are whole and arrive within a few milliseconds, and the balances are large. */
+  readonly hasFastResponses: boolean
 }
+
+/** The histories of the seeds {@link FAST_FIRST_SEED} + n * this number have fast responses. */
+export const FAST_SEEDS = 16
+export const FAST_FIRST_SEED = 8
+export const hasFastResponses = (seed: number): boolean => seed % FAST_SEEDS === FAST_FIRST_SEED
 
 export interface KeyOptions {
   /** The number of the first requests that are long streams of the first customer, so that their holds are extended. */
@@ -61,7 +68,12 @@ export interface KeyOptions {
   readonly longLocks: number
 }
 
-export const scenarioOf = (random: Random, hasLimitedKeys: boolean): Scenario => {
+export interface ScenarioKind {
+  readonly hasLimitedKeys: boolean
+  readonly hasFastResponses: boolean
+}
+
+export const scenarioOf = (random: Random, { hasFastResponses, hasLimitedKeys }: ScenarioKind): Scenario => {
   const trouble = random.pick([0, 0.3, 1, 1, 3])
   const latencyMillis = random.pick([0.5, 2, 2, 20])
   return {
@@ -80,18 +92,22 @@ export const scenarioOf = (random: Random, hasLimitedKeys: boolean): Scenario =>
       latencyMillis
     },
     customers: Array.from({ length: random.integer(1, 3) }, (_, i) =>
-      hasLimitedKeys && i === 0 ? AMPLE : customerOf(random)
+      hasLimitedKeys && i === 0 ? OF_LONG_STREAMS : hasFastResponses ? AMPLE : customerOf(random)
     ),
     requests: random.integer(3, 12),
     busyMillis: random.pick([300, 1_500, 3_000]),
     rates: [rate(random), rate(random), rate(random), rate(random)],
     trouble,
-    keys: hasLimitedKeys ? keysOf(random) : undefined
+    keys: hasLimitedKeys ? keysOf(random) : undefined,
+    hasFastResponses
   }
 }
 
 /** The balances of the customer of the long streams. */
-const AMPLE: CustomerOptions = { planTokens: undefined, paygPico: 3_000_000n }
+const OF_LONG_STREAMS: CustomerOptions = { planTokens: undefined, paygPico: 3_000_000n }
+
+/** Balances that are ample for every request. */
+const AMPLE: CustomerOptions = { planTokens: 1_000_000_000n, paygPico: 1_000_000_000_000n }
 
 const keysOf = (random: Random): KeyOptions => ({
   longStreams: random.integer(1, 2),
@@ -134,6 +150,18 @@ export const scriptOf = (random: Random): Script => {
     slowSocket: random.pick([0, 0, 0.3])
   }
 }
+
+/** A whole response that can be settled in the transaction of its admission. */
+export const fastResponseOf = (random: Random): Script => ({
+  ...scriptOf(random),
+  streamed: false,
+  firstByteMillis: random.skewed(0.2, 15),
+  chunks: [random.integer(1, 3_000)],
+  disconnectsAfterMillis: random.chance(0.1) ? random.skewed(1, 100) : undefined,
+  reportedPrompt: 0,
+  reportedOutput: 0,
+  reportsEarly: false
+})
 
 export const longStreamOf = (random: Random): Script => ({
   ...scriptOf(random),

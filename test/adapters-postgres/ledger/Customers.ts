@@ -29,7 +29,7 @@ import type { Hold } from "@tollgate/domain/ledger/Hold"
 import * as TokenUsage from "@tollgate/domain/ledger/TokenUsage"
 import { Tokens } from "@tollgate/domain/money/Tokens"
 import { uuidV7 } from "@tollgate/domain/operations/UuidV7"
-import { Context, Effect, Layer, Logger, LogLevel } from "effect"
+import { Context, Effect, Exit, Layer, Logger, LogLevel } from "effect"
 import type * as Pg from "pg"
 import * as Programme from "../../support/Programme.ts"
 import * as Stores from "../../support/Stores.ts"
@@ -98,6 +98,16 @@ const inEffects = (ledger: InferenceLedger["Type"]) => ({
       Effect.async<Hold, AdmissionRefusal | Overloaded>((resume) => ledger.admit(admission, resume))
     ),
   isAmple: ledger.isAmple,
+  /** Admits and settles a request in one transaction, as if its response arrives while its admission is deferred. */
+  admitAndSettle: (request: SettlementRequest) =>
+    Effect.uninterruptible(
+      Effect.async<Settled | undefined, AdmissionRefusal | Overloaded>((resume) => {
+        ledger.admitLater(request.admission, (exit) => {
+          resume(Exit.isFailure(exit) ? Effect.failCause(exit.cause) : Effect.dieMessage("the request was not settled"))
+        })
+        ledger.settleWithAdmission(request, resume)
+      })
+    ),
   extend: (extension: Extension) =>
     Effect.async<Hold | undefined, Overloaded>((resume) => ledger.extend(extension, resume)),
   settle: (request: SettlementRequest) => Effect.async<Settled | undefined>((resume) => ledger.settle(request, resume)),

@@ -1,110 +1,20 @@
 import { ConnectionLost } from "@tollgate/adapters-postgres/client/SqlErrorClass"
-import { NO_USERS, partition } from "@tollgate/adapters-postgres/ledger/Batch"
-import type { LockWait } from "@tollgate/adapters-postgres/ledger/DedicatedConnection"
-import { GroupCommitQueue } from "@tollgate/adapters-postgres/ledger/GroupCommitQueue"
-import {
-  type LedgerOutcome,
-  type LedgerTypes,
-  type LedgerWork,
-  ledgerWork
-} from "@tollgate/adapters-postgres/ledger/LedgerWork"
-import type { QueueEvent } from "@tollgate/adapters-postgres/ledger/QueueEvent"
-import type { QueueLimits } from "@tollgate/adapters-postgres/ledger/QueueLimits"
-import type { Admission, Extension, Settled, SettlementRequest } from "@tollgate/application/ledger/InferenceLedger"
-import type { UserId } from "@tollgate/domain/customer/User"
+import { NO_USERS } from "@tollgate/adapters-postgres/ledger/Batch"
 import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
-import { type Hold, InsufficientBalance } from "@tollgate/domain/ledger/Hold"
+import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import { Either, Exit } from "effect"
-import { describe, expect, it, vi } from "vitest"
-
-const limits: QueueLimits = { batchSize: 4, waitingAdmissions: 6, unsettled: 5, admissionMillis: 60_000 }
-
-/** The first letter of a request id is the id of its user: "c1" is a request of the user "c". */
-const admission = (requestId: string) =>
-  ({ requestId, principal: { userId: requestId.slice(0, 1) } }) as unknown as Admission
-const settlement = (requestId: string) =>
-  ({ admission: admission(requestId), measure: () => requestId }) as unknown as SettlementRequest
-const settled = (requestId: string) => ({ measured: requestId }) as unknown as Settled
-
-const extension = (requestId: string) => ({ admission: admission(requestId) }) as unknown as Extension
-const hold = (requestId: string) => `hold of ${requestId}` as unknown as Hold
-
-const idsOf = ({ settlements, extensions, admissions }: LedgerWork) => [
-  ...settlements.map(({ request }) => `settle ${request.admission.requestId}`),
-  ...extensions.map(({ request }) => `extend ${request.admission.requestId}`),
-  ...admissions.map(({ admission }) => `admit ${admission.requestId}`)
-]
-
-/** Returns the outcome of a transaction in which every request succeeds. */
-const committed = ({ settlements, extensions, admissions }: LedgerWork): LedgerOutcome => ({
-  contended: NO_USERS,
-  settled: settlements.map(({ request }) => settled(request.admission.requestId)),
-  extended: extensions.map(({ request }) => hold(request.admission.requestId)),
-  admitted: admissions.map(({ admission }) => Either.right(hold(admission.requestId)))
-})
-
-/** Returns the outcome of a transaction that skips these users, because another session has locked their rows. */
-const committedExcept = (work: LedgerWork, ...users: ReadonlyArray<string>): LedgerOutcome => {
-  const contended = new Set(users) as ReadonlySet<unknown> as ReadonlySet<UserId>
-  return { ...committed(partition(ledgerWork, work, contended).others), contended }
-}
-
-interface Transaction {
-  readonly ids: ReadonlyArray<string>
-  readonly work: LedgerWork
-  readonly onUnknownCommit: (outcome: LedgerOutcome) => void
-  readonly lockWait: LockWait
-  readonly end: (outcome: LedgerOutcome) => void
-  readonly commit: () => void
-  readonly fail: (error: unknown) => void
-}
-
-/** Creates a queue. Its transactions are not executed; the test decides when and how each of them ends. */
-const controlledQueue = (changes: Partial<QueueLimits> = {}) => {
-  const transactions: Array<Transaction> = []
-  const events: Array<QueueEvent> = []
-  const queue = new GroupCommitQueue<LedgerTypes>(
-    ledgerWork,
-    { ...limits, ...changes },
-    (work, onUnknownCommit, lockWait) =>
-      new Promise((end, fail) => {
-        transactions.push({
-          ids: idsOf(work),
-          work,
-          onUnknownCommit,
-          lockWait,
-          fail,
-          end,
-          commit: () => end(committed(work))
-        })
-      }),
-    (event) => events.push(event)
-  )
-  const results: Record<string, unknown> = {}
-  const admit = (...ids: ReadonlyArray<string>) => {
-    for (const id of ids)
-      queue.admit(admission(id), (exit) => Object.assign(results, { [`admit ${id}`]: resultOf(exit) }))
-  }
-  const extend = (...ids: ReadonlyArray<string>) => {
-    for (const id of ids)
-      queue.extend(extension(id), (exit) => Object.assign(results, { [`extend ${id}`]: resultOf(exit) }))
-  }
-  const settle = (...ids: ReadonlyArray<string>) => {
-    for (const id of ids)
-      queue.settle(settlement(id), (exit) => Object.assign(results, { [`settle ${id}`]: resultOf(exit) }))
-  }
-  const settleLater = (...ids: ReadonlyArray<string>) => {
-    for (const id of ids)
-      queue.settleLater(settlement(id), (exit) => Object.assign(results, { [`settle ${id}`]: resultOf(exit) }))
-  }
-  const transaction = (n: number) =>
-    eventually(() => {
-      const found = transactions[n]
-      if (found === undefined) throw new Error(`the queue has begun only ${transactions.length} transactions`)
-      return found
-    })
-  return { queue, transactions, transaction, events, results, admit, extend, settle, settleLater }
-}
+import { describe, expect, it } from "vitest"
+import {
+  admission,
+  committed,
+  committedExcept,
+  controlledQueue,
+  eventually,
+  extension,
+  hold,
+  settled,
+  settlement
+} from "./ControlledQueue.ts"
 
 /** Returns an idle queue that has refused the only request of the contended user "a" at its deadline. */
 const withoutRequestsOfContendedUser = async () => {
@@ -120,14 +30,6 @@ const withoutRequestsOfContendedUser = async () => {
   expect(results).toEqual({ "admit a1": "Overloaded" })
   return controlled
 }
-
-const eventually = <A>(holds: () => A): Promise<A> => vi.waitFor(holds, { timeout: 60_000, interval: 2 })
-
-const resultOf = (exit: Exit.Exit<unknown, unknown>) =>
-  Exit.match(exit, {
-    onSuccess: (value) => value ?? "nothing",
-    onFailure: (cause) => (cause._tag === "Fail" ? (cause.error as { _tag: string })._tag : cause._tag)
-  })
 
 describe("the group commit queue", () => {
   it("collects requests while a transaction runs", async () => {

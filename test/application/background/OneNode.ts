@@ -57,9 +57,12 @@ export const startOneNode = (rounds: Partial<Rounds> = {}, parts: Partial<Parts>
     Layer.mock(OpenHolds, { sweepSilent: sweep }),
     Layer.mock(InferenceLedger, {
       admit: () => {},
+      admitLater: () => {},
+      admitNow: () => {},
       isAmple: () => false,
       extend: () => {},
       settle: () => {},
+      settleWithAdmission: () => false,
       settleLater: () => {},
       flush: Effect.void,
       load: () => load

@@ -19,14 +19,16 @@ import {
   type Transaction
 } from "./Rows.ts"
 
-const PARTS: Readonly<Record<string, number>> = {
+/** The number of parameters of each part. */
+export const PARTS: Readonly<Record<string, number>> = {
   settle: 22,
   grow: 7,
   countedgrow: 8,
   accounts: 9,
   countedkeys: 13,
   hold: 13,
-  countedhold: 16
+  countedhold: 16,
+  once: 27
 }
 
 export function* writeStatement(
@@ -61,6 +63,7 @@ function* written(
   values: ReadonlyArray<unknown>
 ): Execution<boolean> {
   if (part === "hold" || part === "countedhold") return yield* insertHolds(database, transaction, values)
+  if (part === "once") return yield* insertSettlements(database, transaction, values)
   const columns = values.map(columnOf)
   if (part === "settle") return yield* settle(database, transaction, columns)
   if (part === "accounts") return yield* writeAccounts(database, transaction, columns)
@@ -77,7 +80,7 @@ const isFresh = (
   transaction: Transaction,
   { part, values }: { readonly part: string; readonly values: ReadonlyArray<unknown> }
 ): boolean => {
-  if (part.endsWith("hold") || part === "countedkeys") {
+  if (part.endsWith("hold") || part === "once" || part === "countedkeys") {
     const isCounted = part === "countedkeys"
     return columnOf(values[0]).every((id) => {
       const key = database.keys.get(id ?? "")
@@ -114,17 +117,48 @@ function* settle(database: Database, transaction: Transaction, columns: Readonly
     const hold = deleted.get(id)
     if (hold === undefined || hold.planTokens !== big(columns, 20, i) || hold.paygPico !== big(columns, 21, i)) continue
     const row = settlementOf(columns, i, hold, transaction.by)
-    checkSettlement(database, row)
-    yield* insert(transaction, database.settlements.cell(id), row)
+    yield* insertSettlement(database, transaction, row)
     written += 1
   }
   return written === requestIds.length
 }
 
-const settlementOf = (columns: ReadonlyArray<Column>, i: number, hold: RequestRow, by: string): SettlementRow => ({
-  requestId: hold.requestId,
-  userId: hold.userId,
-  keyId: hold.keyId,
+/** Inserts the settlements of requests that were admitted in the same transaction, and therefore have no hold. */
+function* insertSettlements(
+  database: Database,
+  transaction: Transaction,
+  [, ...arrays]: ReadonlyArray<unknown>
+): Execution<boolean> {
+  const columns = arrays.map(columnOf)
+  for (const [i, requestId] of (columns[0] as ReadonlyArray<string>).entries()) {
+    const request = {
+      requestId,
+      userId: text(columns, 20, i),
+      keyId: text(columns, 21, i),
+      streamed: text(columns, 25, i) === "true"
+    }
+    rejectIfRequested(database, requestId)
+    yield* insertSettlement(database, transaction, settlementOf(columns, i, request, transaction.by))
+  }
+  return true
+}
+
+function* insertSettlement(database: Database, transaction: Transaction, row: SettlementRow): Execution<void> {
+  checkSettlement(database, row)
+  yield* insert(transaction, database.settlements.cell(row.requestId), row)
+}
+
+type SettledRequest = Pick<RequestRow, "requestId" | "userId" | "keyId" | "streamed">
+
+const settlementOf = (
+  columns: ReadonlyArray<Column>,
+  i: number,
+  request: SettledRequest,
+  by: string
+): SettlementRow => ({
+  requestId: request.requestId,
+  userId: request.userId,
+  keyId: request.keyId,
   ending: text(columns, 1, i),
   source: text(columns, 2, i),
   charged: [3, 4, 5, 6].map((column) => big(columns, column, i)),
@@ -136,7 +170,7 @@ const settlementOf = (columns: ReadonlyArray<Column>, i: number, hold: RequestRo
   paygAccount: optional(columns, 15, i),
   paygPico: big(columns, 16, i),
   writeoffPico: big(columns, 17, i),
-  streamed: hold.streamed,
+  streamed: request.streamed,
   writtenBy: by
 })
 

@@ -129,7 +129,7 @@ const countLedger = (registry: Registry, load: () => LedgerLoad) => {
   gauge(
     registry,
     "tollgate_ledger_waiting_admissions",
-    "Requests whose hold is not durable yet.",
+    "Requests whose admission is not durable yet.",
     () => load().waitingAdmissions
   )
   gauge(registry, "tollgate_ledger_unsettled", "Settlements that are not durable yet.", () => load().unsettled)

@@ -1,16 +1,15 @@
 /**
- * Defines the requests that share a transaction, and the callbacks that receive their results.
+ * Defines the requests that share a transaction, and their results.
  *
  * The types are generic over two kinds of work: requests to text and embedding models share transactions, and every
  * image request has its own transaction. `WorkTypes` lists the types in which the two kinds differ.
  */
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { UserId } from "@tollgate/domain/customer/User"
-import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import type { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { Hold } from "@tollgate/domain/ledger/Hold"
 import type * as Either from "effect/Either"
-import * as Exit from "effect/Exit"
-import type { QueueEvent } from "./QueueEvent.ts"
+import type * as Exit from "effect/Exit"
 
 export interface HasAdmission {
   readonly admission: Admission
@@ -36,8 +35,13 @@ export interface WorkKind<T extends WorkTypes> {
 
 export interface AdmissionEntry<T extends WorkTypes> {
   readonly admission: T["admission"]
-  /** Whether an earlier attempt, whose commit outcome is unknown, may have created the hold. */
+  /** Whether an earlier attempt, whose commit outcome is unknown, may have created the hold or settled the request. */
   readonly maybeCommitted: boolean
+  /**
+   * The settlement that the same transaction writes, if the response arrived while the admission was deferred. The
+   * request then gets no hold.
+   */
+  readonly settlement: SettlementEntry<T> | undefined
 }
 
 /**
@@ -63,8 +67,19 @@ export interface Requests<Settlement, Extension, Admission> {
 
 export type Work<T extends WorkTypes> = Requests<SettlementEntry<T>, ExtensionEntry<T>, AdmissionEntry<T>>
 
+/** The result of an admission whose transaction also wrote the settlement. */
+export class SettledAtOnce<Settled> {
+  readonly settled: Settled
+  constructor(settled: Settled) {
+    this.settled = settled
+  }
+}
+
 /** `gone`: an earlier attempt created the hold, and a settlement has deleted the hold since. */
-export type Admitted<T extends WorkTypes> = Either.Either<T["held"] | "gone", T["refusal"]>
+export type Admitted<T extends WorkTypes> = Either.Either<
+  T["held"] | SettledAtOnce<T["settled"]> | "gone",
+  T["refusal"]
+>
 /** The hold after the extension; undefined when the request is settled. */
 export type Extended = Hold | undefined
 
@@ -82,6 +97,8 @@ export const NO_USERS: ReadonlySet<UserId> = new Set()
 export type AdmissionResult<T extends WorkTypes> = Exit.Exit<T["held"], T["refusal"] | Overloaded>
 export type ExtensionResult = Exit.Exit<Extended, Overloaded>
 export type SettlementResult<T extends WorkTypes> = Exit.Exit<T["settled"] | undefined>
+export type AdmissionCallback<T extends WorkTypes> = (result: AdmissionResult<T>) => void
+export type SettlementCallback<T extends WorkTypes> = (result: SettlementResult<T>) => void
 
 /** A waiting request that is refused at its deadline. */
 export interface Refusable<Result> {
@@ -92,13 +109,14 @@ export interface Refusable<Result> {
 
 export interface WaitingAdmission<T extends WorkTypes> extends AdmissionEntry<T>, Refusable<AdmissionResult<T>> {
   maybeCommitted: boolean
+  settlement: WaitingSettlement<T> | undefined
 }
 
 export interface WaitingExtension<T extends WorkTypes> extends ExtensionEntry<T>, Refusable<ExtensionResult> {}
 
 export interface WaitingSettlement<T extends WorkTypes> extends SettlementEntry<T> {
   maybeCommitted: T["settled"] | undefined
-  readonly callback: ((result: SettlementResult<T>) => void) | undefined
+  readonly callback: SettlementCallback<T> | undefined
   /** Whether the settlement was written, was rejected, or was unwritten when the queue stopped. */
   isEnded: boolean
 }
@@ -163,114 +181,4 @@ export const halves = <T extends WorkTypes>(batch: Batch<T>): ReadonlyArray<Batc
       admissions: admissions.slice(half(admissions))
     }
   ]
-}
-
-/** Passes the first result to the callback and ignores later results. Returns whether this result was the first. */
-export const reply = <Result>(waiting: Refusable<Result>, result: Result): boolean => {
-  const { callback } = waiting
-  waiting.callback = undefined
-  callback?.(result)
-  return callback !== undefined
-}
-
-/** Passes the first result to the callback, if there is one, and ignores later results. */
-export const endSettlement = <T extends WorkTypes>(
-  waiting: WaitingSettlement<T>,
-  result: SettlementResult<T>
-): void => {
-  if (waiting.isEnded) return
-  waiting.isEnded = true
-  waiting.callback?.(result)
-}
-
-/** Returns whether the callback was not called yet. */
-export const isWaiting = ({ callback }: Refusable<never>): boolean => callback !== undefined
-
-export const OVERLOADED = Exit.fail(new Overloaded({ retryAfterSeconds: 1 }))
-export const STOPPED = Exit.die(new Error("the ledger stopped before the settlement was written"))
-
-/** Refuses all extensions and admissions that began to wait at `late` or earlier. */
-export const refuseLate = <T extends WorkTypes>({ extensions, admissions }: Batch<T>, late: number): void => {
-  for (const waiting of extensions) if (waiting.since <= late) reply(waiting, OVERLOADED)
-  for (const waiting of admissions) if (waiting.since <= late) reply(waiting, OVERLOADED)
-}
-
-/**
- * Records the result that each settlement and each admission has if the commit succeeded. Called when the outcome of
- * the commit is unknown.
- */
-export const recordUnknownCommit = <T extends WorkTypes>(
-  { settlements, admissions }: Batch<T>,
-  { settled, admitted }: Outcome<T>
-): void => {
-  for (const [i, waiting] of settlements.entries()) waiting.maybeCommitted = settled[i]
-  for (const [i, waiting] of admissions.entries()) waiting.maybeCommitted = admitted[i]?._tag === "Right"
-}
-
-/**
- * Returns the batch for the next attempt, without the admissions and extensions that were refused since the last
- * attempt. When an earlier attempt may have created the hold of a refused admission, the batch contains a settlement
- * that releases the hold. A hold that a refused extension may have grown stays, because its inference request is still
- * open.
- */
-export const withoutRefused = <T extends WorkTypes>({ release }: WorkKind<T>, batch: Batch<T>): Batch<T> => {
-  const { settlements, extensions, admissions } = batch
-  if (extensions.every(isWaiting) && admissions.every(isWaiting)) return batch
-  const released = admissions
-    .filter((waiting) => !isWaiting(waiting) && waiting.maybeCommitted)
-    .map(({ admission }) => ({
-      request: release(admission),
-      maybeCommitted: undefined,
-      callback: undefined,
-      isEnded: false
-    }))
-  return {
-    settlements: [...settlements, ...released],
-    extensions: extensions.filter(isWaiting),
-    admissions: admissions.filter(isWaiting)
-  }
-}
-
-/** Fails and reports all requests of a batch that the database rejects. */
-export const reject = <T extends WorkTypes>(
-  { admissionOf }: WorkKind<T>,
-  { settlements, extensions, admissions }: Batch<T>,
-  error: unknown,
-  report: (event: QueueEvent) => void
-): void => {
-  for (const waiting of settlements) {
-    report({ _tag: "SettlementRejected", admission: waiting.request.admission, error })
-    endSettlement(waiting, Exit.die(error))
-  }
-  for (const waiting of extensions) {
-    report({ _tag: "ExtensionRejected", admission: waiting.request.admission, error })
-    reply(waiting, Exit.die(error))
-  }
-  for (const waiting of admissions) {
-    report({ _tag: "AdmissionRejected", admission: admissionOf(waiting.admission), error })
-    reply(waiting, Exit.die(error))
-  }
-}
-
-/**
- * Calls the callbacks. A callback can queue a request, such as the settlement of a response that was complete before
- * its hold was committed. The next batch is collected afterwards, so it can contain this request. Calls `release` with
- * each admission whose caller was refused before the commit, because this caller never settles the hold.
- */
-export const complete = <T extends WorkTypes>(
-  { settlements, extensions, admissions }: Batch<T>,
-  { settled, extended, admitted }: Outcome<T>,
-  release: (admission: T["admission"]) => void
-): void => {
-  for (const [i, waiting] of settlements.entries()) endSettlement(waiting, Exit.succeed(settled[i]))
-  // If the extension was already refused, nothing has to be undone: the hold has grown, and the settlement of the
-  // inference request releases it.
-  for (const [i, waiting] of extensions.entries()) reply(waiting, Exit.succeed(extended[i]))
-  for (const [i, waiting] of admissions.entries()) {
-    const outcome = admitted[i]
-    if (outcome === undefined) continue
-    if (outcome._tag === "Left") reply(waiting, Exit.fail(outcome.left))
-    else if (outcome.right === "gone") reply(waiting, OVERLOADED)
-    else if (!reply(waiting, Exit.succeed(outcome.right))) release(waiting.admission)
-  }
 }

@@ -5,9 +5,10 @@
  *
  * An idle queue starts a transaction immediately. A busy queue puts all waiting requests, up to a limit, into its next
  * transaction. A settlement of `settleLater` waits a few milliseconds, so that it can share the transaction of another
+ * request. An admission of `admitLater` waits a few milliseconds, so that one transaction can admit and settle its
  * request. The queue refuses an admission when too many admissions wait, and an extension when too many extensions
- * wait. It refuses both when their deadline passes. It accepts every settlement until it stops. When too many
- * settlements are unwritten, it refuses admissions.
+ * wait. It refuses both when their deadline passes (`refuseLate` has an exception). It accepts every other settlement
+ * until it stops. When too many settlements are unwritten, it refuses admissions.
  *
  * The queue retries a batch that fails with a transient error, until the batch succeeds or the queue stops. When the
  * database rejects a row, the queue bisects the batch until only the request with this row is left, and fails that
@@ -19,53 +20,53 @@ import { isTransient } from "../client/SqlErrorClass.ts"
 import { afterBackoff } from "../client/Transact.ts"
 import { Availability } from "./Availability.ts"
 import {
-  type AdmissionResult,
+  type AdmissionCallback,
   type Batch,
-  complete,
   EMPTY,
   type ExtensionResult,
-  endSettlement,
   halves,
   type Outcome,
-  OVERLOADED,
   partition,
+  type SettlementCallback,
+  size,
+  type WaitingAdmission,
+  type WorkKind,
+  type WorkTypes
+} from "./Batch.ts"
+import {
+  complete,
+  endUnwritten,
+  OVERLOADED,
   recordUnknownCommit,
   refuseLate,
   reject,
-  type SettlementResult,
   STOPPED,
-  size,
-  type WorkKind,
-  type WorkTypes,
   withoutRefused
-} from "./Batch.ts"
-import { ContendedUsers } from "./ContendedUsers.ts"
+} from "./BatchResults.ts"
+import { Deadlines } from "./Deadlines.ts"
 import type { LockWait } from "./DedicatedConnection.ts"
+import { QueuedRequests } from "./QueuedRequests.ts"
 import { guarded, type QueueEvent } from "./QueueEvent.ts"
 import type { QueueLimits, RunTransaction } from "./QueueLimits.ts"
 import { SettlementReaders } from "./SettlementReaders.ts"
-import { WaitingRequests } from "./WaitingRequests.ts"
-
-const CHECKS_PER_DEADLINE = 10
-/** The maximum time for which a settlement of `settleLater` starts no transaction. */
-const LATER_MILLIS = 4
+import { admissionEntry, settlementEntry } from "./WaitingRequests.ts"
 
 export class GroupCommitQueue<T extends WorkTypes> {
   readonly #kind: WorkKind<T>
   readonly #limits: QueueLimits
   readonly #runTransaction: RunTransaction<T>
   readonly #report: (event: QueueEvent) => void
-  readonly #contended: ContendedUsers<T>
   readonly #availability: Availability
-  readonly #waiting = new WaitingRequests<T>()
+  readonly #queued: QueuedRequests<T>
   readonly #readers = new SettlementReaders()
+  readonly #deadlines: Deadlines
   #batch: Batch<T> = EMPTY
   #working = false
+  /** True while a transaction runs; false between two attempts. */
+  #isRunning = false
   /** True if a waiting request needs a transaction now; false if only settlements of `settleLater` wait. */
   #urgent = false
-  #timer: NodeJS.Timeout | undefined
   #onIdle: () => void = () => {}
-  #watching = false
   #open = true
   #stopped = false
   #transactions = 0
@@ -81,8 +82,9 @@ export class GroupCommitQueue<T extends WorkTypes> {
     this.#limits = limits
     this.#runTransaction = runTransaction
     this.#report = report
-    this.#contended = new ContendedUsers(kind)
+    this.#queued = new QueuedRequests(kind, () => this.#wake())
     this.#availability = new Availability(report)
+    this.#deadlines = new Deadlines(limits.admissionMillis, (late) => this.#refuseLate(late))
   }
 
   get unsettled(): number {
@@ -98,45 +100,56 @@ export class GroupCommitQueue<T extends WorkTypes> {
     }
   }
 
-  admit(admission: T["admission"], callback: (result: AdmissionResult<T>) => void): void {
-    const { waitingAdmissions, unsettled } = this.#limits
-    const waiting = this.#waitingOf(this.#kind.admissionOf(admission).principal.userId)
-    if (!this.#open || waiting.admissions.length >= waitingAdmissions || this.unsettled >= unsettled) {
-      callback(OVERLOADED)
-      return
-    }
-    const reporting = guarded(callback, this.#kind.admissionOf(admission), this.#report)
-    const entry = { admission, maybeCommitted: false, since: performance.now(), callback: reporting }
-    if (waiting === this.#contended) waiting.add({ ...EMPTY, admissions: [entry] })
-    else this.#waiting.admissions.push(entry)
-    this.#watch()
+  admit(admission: T["admission"], callback: AdmissionCallback<T>): void {
+    const entry = this.#entryOf(admission, callback)
+    if (entry === undefined) return
+    this.#queued.addAdmission(entry)
     this.#wake()
   }
 
+  /** Queues an admission that waits a few milliseconds for {@link settleWithAdmission} or {@link admitNow}. */
+  admitLater(admission: T["admission"], callback: AdmissionCallback<T>): void {
+    const entry = this.#entryOf(admission, callback)
+    if (entry !== undefined) this.#queued.deferred.add(entry)
+  }
+
+  admitNow(admission: T["admission"]): void {
+    if (this.#queued.endDeferral(admission, undefined)) this.#wake()
+  }
+
   extend(request: T["extension"], callback: (result: ExtensionResult) => void): void {
-    const waiting = this.#waitingOf(request.admission.principal.userId)
+    const waiting = this.#queued.of(request.admission.principal.userId)
     if (!this.#open || waiting.extensions.length >= this.#limits.waitingAdmissions) {
       callback(OVERLOADED)
       return
     }
     const reporting = guarded(callback, request.admission, this.#report)
     waiting.add({ ...EMPTY, extensions: [{ request, since: performance.now(), callback: reporting }] })
-    this.#watch()
+    this.#deadlines.watch()
     this.#wake()
   }
 
-  settle(request: T["settlement"], callback?: (result: SettlementResult<T>) => void): void {
+  /**
+   * Adds a settlement to the deferred admission of its request, so that one transaction writes both. Returns false if
+   * the admission is not deferred. Otherwise `callback` replaces the callback of the admission, which is then called
+   * only with a refusal or an error.
+   */
+  settleWithAdmission(request: T["settlement"], callback: SettlementCallback<T>): boolean {
+    const settlement = settlementEntry<T>(request, callback, this.#report)
+    const isDeferred = this.#queued.endDeferral(request.admission, settlement)
+    if (isDeferred) this.#wake()
+    return isDeferred
+  }
+
+  settle(request: T["settlement"], callback?: SettlementCallback<T>): void {
     if (this.#add(request, callback)) this.#wake()
   }
 
-  /** Queues a settlement that waits up to {@link LATER_MILLIS} to share the transaction of a later request. */
-  settleLater(request: T["settlement"], callback?: (result: SettlementResult<T>) => void): void {
+  /** Queues a settlement that waits a few milliseconds to share the transaction of a later request. */
+  settleLater(request: T["settlement"], callback?: SettlementCallback<T>): void {
     if (!this.#add(request, callback)) return
-    if (!this.#open) this.#wake()
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined
-      this.#wakeForWaiting()
-    }, LATER_MILLIS)
+    if (this.#open) this.#queued.wakeLater()
+    else this.#wake()
   }
 
   /**
@@ -144,16 +157,14 @@ export class GroupCommitQueue<T extends WorkTypes> {
    * contended users. Returns a function that prevents the call, or undefined if there is nothing to wait for.
    */
   flush(callback: () => void): (() => void) | undefined {
-    const { length } = this.#waiting.settlements
+    const { length } = this.#queued.waiting.settlements
     if (length > 0) this.#wake()
     return this.#stopped ? undefined : this.#readers.add(callback, length)
   }
 
   /** Returns whether an admission of this user would be decided soon, according to the state of the queue. */
   isResponsive(userId: UserId): boolean {
-    const { waitingAdmissions, unsettled } = this.#limits
-    const hasRoom = this.#waiting.admissions.length < waitingAdmissions && this.unsettled < unsettled
-    return this.#open && hasRoom && this.#availability.isResponding && !this.#contended.has(userId)
+    return this.#hasRoom(userId) && this.#availability.isResponding && !this.#queued.contended.has(userId)
   }
 
   /**
@@ -162,10 +173,9 @@ export class GroupCommitQueue<T extends WorkTypes> {
    */
   async close(flushMillis: number): Promise<number> {
     this.#open = false
-    refuseLate(this.#contended, Number.POSITIVE_INFINITY)
-    this.#waiting.removeLate(Number.POSITIVE_INFINITY)
-    this.#wakeForWaiting()
-    if (this.#working || this.#contended.waiting) {
+    this.#queued.refuseAll()
+    if (this.#queued.isWaiting) this.#wake()
+    if (this.#working || this.#queued.contended.waiting) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, flushMillis)
         this.#onIdle = () => {
@@ -175,37 +185,34 @@ export class GroupCommitQueue<T extends WorkTypes> {
       })
     }
     this.#stopped = true
-    const queued = [this.#batch, this.#waiting.clear(), this.#contended].flatMap(({ settlements }) => settlements)
-    const left = new Set(queued.filter(({ isEnded }) => !isEnded))
-    for (const waiting of left) endSettlement(waiting, STOPPED)
-    return left.size
+    return endUnwritten<T>([this.#batch, this.#queued.waiting.clear(), this.#queued.contended])
   }
 
   #count(type: keyof Batch<T>): number {
-    return this.#waiting[type].length + this.#batch[type].length + this.#contended[type].length
+    return this.#queued.count(type) + this.#batch[type].length
   }
 
-  /** Returns the requests that a new request of this user joins. */
-  #waitingOf(userId: UserId): WaitingRequests<T> | ContendedUsers<T> {
-    return this.#contended.has(userId) ? this.#contended : this.#waiting
+  #hasRoom(userId: UserId): boolean {
+    const { unsettled, waitingAdmissions } = this.#limits
+    return this.#open && this.#queued.admissionsBefore(userId) < waitingAdmissions && this.unsettled < unsettled
+  }
+
+  /** Returns the entry of a new admission. Refuses the admission and returns undefined if there is no room for it. */
+  #entryOf(admission: T["admission"], callback: AdmissionCallback<T>): WaitingAdmission<T> | undefined {
+    const request = this.#kind.admissionOf(admission)
+    if (!this.#hasRoom(request.principal.userId)) {
+      callback(OVERLOADED)
+      return undefined
+    }
+    this.#deadlines.watch()
+    return admissionEntry(admission, guarded(callback, request, this.#report))
   }
 
   /** Returns false if the queue has stopped. */
-  #add(request: T["settlement"], callback: ((result: SettlementResult<T>) => void) | undefined): boolean {
-    if (this.#stopped) {
-      callback?.(STOPPED)
-      return false
-    }
-    const reporting = callback && guarded(callback, request.admission, this.#report)
-    const entry = { request, maybeCommitted: undefined, callback: reporting, isEnded: false }
-    const waiting = this.#waitingOf(request.admission.principal.userId)
-    if (waiting === this.#contended) waiting.add({ ...EMPTY, settlements: [entry] })
-    else this.#waiting.settlements.push(entry)
-    return true
-  }
-
-  #wakeForWaiting(): void {
-    if (size(this.#waiting) > 0 || this.#contended.waiting) this.#wake()
+  #add(request: T["settlement"], callback: SettlementCallback<T> | undefined): boolean {
+    if (this.#stopped) callback?.(STOPPED)
+    else this.#queued.addSettlement(settlementEntry(request, callback, this.#report))
+    return !this.#stopped
   }
 
   #wake(): void {
@@ -217,34 +224,39 @@ export class GroupCommitQueue<T extends WorkTypes> {
   }
 
   async #work(): Promise<void> {
-    while (!this.#stopped && ((this.#urgent && size(this.#waiting) > 0) || this.#contended.due)) {
-      const lockWait = this.#contended.due ? "none" : "bounded"
-      this.#batch = (lockWait === "none" ? this.#contended : this.#waiting).take(this.#limits.batchSize)
-      this.#urgent &&= size(this.#waiting) > 0
-      const { length } = this.#waiting.settlements
+    const { contended, waiting } = this.#queued
+    while (!this.#stopped && ((this.#urgent && size(waiting) > 0) || contended.due)) {
+      const lockWait = contended.due ? "none" : "bounded"
+      this.#batch = (lockWait === "none" ? contended : waiting).take(this.#limits.batchSize)
+      this.#urgent &&= size(waiting) > 0
+      const { length } = waiting.settlements
       if (lockWait === "bounded" && this.#batch.settlements.length > 0) this.#readers.batchBegins(length)
       this.#availability.batchBegins()
       await this.#finish(this.#batch, lockWait)
       this.#batch = EMPTY
-      this.#readers.batchEnds(this.#waiting.settlements.length)
+      this.#readers.batchEnds(waiting.settlements.length)
       this.#availability.batchEnds()
     }
     this.#working = false
-    if (!this.#contended.waiting) this.#onIdle()
-    else if (!this.#stopped) this.#contended.whenDue(() => this.#wake())
+    if (!contended.waiting) this.#onIdle()
+    else if (!this.#stopped) contended.whenDue(() => this.#wake())
   }
 
   async #finish(batch: Batch<T>, lockWait: LockWait): Promise<void> {
     for (let attempt = 0; !this.#stopped; attempt++) {
+      // A running transaction delays the refusal of an admission with a settlement, so refuse it here.
+      if (attempt > 0) refuseLate(batch, performance.now() - this.#limits.admissionMillis)
       const work = withoutRefused(this.#kind, batch)
       if (size(work) === 0) return
       const begunAt = performance.now()
       const onUnknownCommit = (outcome: Outcome<T>) =>
         recordUnknownCommit(partition(this.#kind, work, outcome.contended).others, outcome)
       let outcome: Outcome<T>
+      this.#isRunning = true
       try {
         outcome = await this.#runTransaction(work, onUnknownCommit, lockWait)
       } catch (error) {
+        this.#isRunning = false
         if (isTransient(error)) {
           this.#availability.failed(error, attempt)
           await afterBackoff(attempt)
@@ -254,6 +266,7 @@ export class GroupCommitQueue<T extends WorkTypes> {
         else for (const half of halves(work)) await this.#finish(half, lockWait)
         return
       }
+      this.#isRunning = false
       this.#transactions += 1
       this.#transactionMillis += performance.now() - begunAt
       this.#committed(work, outcome, lockWait)
@@ -263,37 +276,24 @@ export class GroupCommitQueue<T extends WorkTypes> {
 
   #committed(work: Batch<T>, outcome: Outcome<T>, lockWait: LockWait): void {
     this.#availability.succeeded()
+    const { contended, waiting } = this.#queued
     const { others, theirs } = partition(this.#kind, work, outcome.contended)
     if (lockWait === "none") {
-      this.#waiting.add(this.#contended.release(others))
+      waiting.add(contended.release(others))
       this.#urgent = true
     }
-    if (size(theirs) > 0) this.#separate(theirs, outcome.contended)
+    if (size(theirs) > 0) {
+      if (!this.#open) refuseLate(theirs, Number.POSITIVE_INFINITY)
+      if (contended.none) this.#report({ _tag: "RowsLocked", userIds: [...outcome.contended] })
+      this.#queued.separate(theirs, outcome.contended)
+    }
     complete(others, outcome, (admission) => this.settle(this.#kind.release(admission)))
   }
 
-  /** Moves the skipped requests and the waiting requests of these users to `#contended`. */
-  #separate(failed: Batch<T>, users: ReadonlySet<UserId>): void {
-    if (!this.#open) refuseLate(failed, Number.POSITIVE_INFINITY)
-    if (this.#contended.none) this.#report({ _tag: "RowsLocked", userIds: [...users] })
-    const { others, theirs } = partition(this.#kind, this.#waiting.clear(), users)
-    this.#contended.putBack(failed)
-    this.#contended.add(theirs)
-    this.#waiting.add(others)
-  }
-
-  #watch(): void {
-    if (this.#watching) return
-    this.#watching = true
-    const tick = this.#limits.admissionMillis / CHECKS_PER_DEADLINE
-    setTimeout(() => {
-      this.#watching = false
-      // Refuse every request whose deadline passes before the next check.
-      const late = performance.now() - this.#limits.admissionMillis + tick
-      refuseLate(this.#batch, late)
-      refuseLate(this.#contended, late)
-      this.#waiting.removeLate(late)
-      if (this.#count("extensions") + this.#count("admissions") > 0) this.#watch()
-    }, tick).unref()
+  /** Refuses the requests that began to wait at `late` or earlier. Returns whether requests with a deadline wait. */
+  #refuseLate(late: number): boolean {
+    refuseLate(this.#batch, late, this.#isRunning)
+    this.#queued.refuseLate(late)
+    return this.#count("extensions") + this.#count("admissions") > 0
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Builds and runs the statements for the rows of open requests. A row contains the facts, the hold and the checkpoint
  * of one request. It is inserted at admission, updated by extensions and checkpoints, and locked and deleted when the
- * request is settled.
+ * request is settled. A request that is settled in the transaction of its admission has no row.
  */
 import type { Admission } from "@tollgate/application/ledger/InferenceLedger"
 import type { NodeId } from "@tollgate/application/operations/Nodes"

@@ -2,9 +2,10 @@
  * Decides the requests of one transaction, one after the other, by the domain rules.
  *
  * Settlements are decided first, so that the other requests can use the amounts that the settlements release.
- * Extensions are decided before admissions, because running requests have priority over new requests.
+ * Extensions are decided before admissions, because running requests have priority over new requests. A settlement that
+ * belongs to an admission is decided directly after it.
  */
-import type { Admission, Extension, Settled } from "@tollgate/application/ledger/InferenceLedger"
+import type { Admission, Extension, Measured, Settled } from "@tollgate/application/ledger/InferenceLedger"
 import type { NodeId } from "@tollgate/application/operations/Nodes"
 import type { UserId } from "@tollgate/domain/customer/User"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
@@ -24,18 +25,25 @@ import {
 } from "@tollgate/domain/ledger/KeyHold"
 import * as Either from "effect/Either"
 import type { BalanceCache } from "./BalanceCache.ts"
-import { type Extended, NO_USERS } from "./Batch.ts"
+import { type Extended, NO_USERS, SettledAtOnce } from "./Batch.ts"
 import type { WorkingKeys } from "./CountedKeys.ts"
 import type { BoundStatement } from "./DedicatedConnection.ts"
 import { type GrownHold, growHolds, insertHolds, type NewHold } from "./HoldRows.ts"
 import {
+  type LedgerAdmission,
   type LedgerAdmitted,
   type LedgerOutcome,
   type LedgerSettlement,
   type LedgerWork,
   ownerOf
 } from "./LedgerWork.ts"
-import { type NewSettlement, settleHold, settleHolds } from "./SettlementRows.ts"
+import {
+  insertSettlements,
+  type NewSettlement,
+  settleHold,
+  settleHolds,
+  type UnheldSettlement
+} from "./SettlementRows.ts"
 import type { WorkingBalances } from "./WorkingBalances.ts"
 import { inOneStatement, type WriteStatement } from "./WriteStatement.ts"
 
@@ -51,7 +59,7 @@ export interface Facts {
    * Returns the result of an admission that needs no balances, such as an admission with an invalid API key; otherwise
    * undefined.
    */
-  readonly admittedBefore: (admission: Admission) => LedgerAdmitted | undefined
+  readonly admittedBefore: (entry: LedgerAdmission) => LedgerAdmitted | undefined
 }
 
 export class LedgerDecisions {
@@ -61,6 +69,7 @@ export class LedgerDecisions {
   readonly #settlements: Array<NewSettlement> = []
   readonly #grown = new Map<RequestId, GrownHold>()
   readonly #holds: Array<NewHold> = []
+  readonly #settledAtOnce: Array<UnheldSettlement> = []
   #isPartial = false
 
   constructor(
@@ -87,15 +96,26 @@ export class LedgerDecisions {
     const extended = extensions.map(({ request }) =>
       taken.has(request.admission.requestId) ? undefined : this.#extend(request, facts)
     )
-    const admitted = admissions.map(({ admission }): LedgerAdmitted => {
-      const before = facts.admittedBefore(admission)
+    const admitted = admissions.map((entry): LedgerAdmitted => {
+      const before = facts.admittedBefore(entry)
       if (before !== undefined) return before
+      const { admission, settlement } = entry
       return Either.map(decideAdmission(admission, accounts, keys), (held) => {
+        if (settlement !== undefined) return this.#settleAtOnce(admission, held, settlement.request.measure())
         this.#holds.push({ admission, held })
         return held.hold
       })
     })
     this.outcome = { contended, settled, extended, admitted }
+  }
+
+  /** Settles an admitted request whose hold was not written. */
+  #settleAtOnce(admission: Admission, { hold }: Held, measured: Measured): SettledAtOnce<Settled> {
+    const { price, principal, requestId } = admission
+    const request = { requestId, owner: ownerOf(admission), keyId: principal.keyId, hold }
+    const row = settleHold(request, measured, price, this.#accounts, this.#keys)
+    this.#settledAtOnce.push({ ...row, admission })
+    return new SettledAtOnce({ measured, settlement: row.settlement })
   }
 
   #extend({ admission, usage }: Extension, facts: Facts): Extended {
@@ -149,7 +169,8 @@ export class LedgerDecisions {
       ...(this.#grown.size > 0 ? [growHolds([...this.#grown.values()])] : []),
       ...accounts,
       ...this.#keys.changes,
-      ...(this.#holds.length > 0 ? [insertHolds(nodeId, this.#holds)] : [])
+      ...(this.#holds.length > 0 ? [insertHolds(nodeId, this.#holds)] : []),
+      ...(this.#settledAtOnce.length > 0 ? [insertSettlements(this.#settledAtOnce)] : [])
     ])
   }
 

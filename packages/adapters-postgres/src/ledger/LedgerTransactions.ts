@@ -1,6 +1,6 @@
 /**
  * Runs the ledger transactions. Each transaction settles finished requests, then grows the holds of running requests,
- * and then admits new requests.
+ * and then admits new requests. It also settles the new requests whose responses have already arrived.
  *
  * When all balances and holds are cached, the transaction makes its decisions from the cache and writes them in one
  * statement. The database refuses the whole statement if a row differs from the cache. A transaction has the following
@@ -24,7 +24,7 @@ import type { Hold } from "@tollgate/domain/ledger/Hold"
 import * as Either from "effect/Either"
 import { isLocked, isStale } from "../client/SqlErrorClass.ts"
 import { BalanceCache } from "./BalanceCache.ts"
-import { partition } from "./Batch.ts"
+import { partition, SettledAtOnce } from "./Batch.ts"
 import { WorkingKeys } from "./CountedKeys.ts"
 import type { BoundStatement, Decided, DedicatedConnection, LockWait, Query, Statement } from "./DedicatedConnection.ts"
 import { type KeyHoldColumns, validKeys, withKey } from "./HoldRows.ts"
@@ -167,8 +167,11 @@ export class LedgerTransactions {
         maybeCommitted !== undefined && earlierRows.get(request.admission.requestId) === maybeCommitted.measured.ending
           ? maybeCommitted
           : undefined,
-      admittedBefore: ({ requestId, principal }) => {
+      admittedBefore: ({ admission: { requestId, principal }, settlement }) => {
         const earlier = earlierRows.get(requestId)
+        const settled = settlement?.maybeCommitted
+        if (settled !== undefined && earlier === settled.measured.ending)
+          return Either.right(new SettledAtOnce(settled))
         if (earlier !== undefined) return typeof earlier === "string" ? GONE : Either.right(earlier)
         return valid.has(principal.keyId) ? undefined : KEY_INVALID
       }

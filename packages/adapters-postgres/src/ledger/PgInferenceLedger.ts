@@ -98,6 +98,8 @@ export const make = (options: LedgerOptions = defaults) =>
 
     return InferenceLedger.of({
       admit: (admission, callback) => queueOf(admission).queue.admit(admission, callback),
+      admitLater: (admission, callback) => queueOf(admission).queue.admitLater(admission, callback),
+      admitNow: (admission) => queueOf(admission).queue.admitNow(admission),
       isAmple: (admission) => {
         const { queue, transactions } = queueOf(admission)
         return queue.isResponsive(admission.principal.userId) && transactions.isAmple(admission)
@@ -105,6 +107,11 @@ export const make = (options: LedgerOptions = defaults) =>
       extend: (extension, callback) => queueOf(extension.admission).queue.extend(extension, callback),
       settle: (request, callback) =>
         queueOf(request.admission).queue.settle(request, (exit) => {
+          count(request, exit)
+          callback(exit)
+        }),
+      settleWithAdmission: (request, callback) =>
+        queueOf(request.admission).queue.settleWithAdmission(request, (exit) => {
           count(request, exit)
           callback(exit)
         }),
@@ -160,6 +167,6 @@ const closed =
         left === 0
           ? Effect.void
           : Effect.logError(
-              "the ledger stopped with unwritten settlements; a sweep will settle the holds at their checkpoints"
+              "the ledger stopped with unwritten settlements; a sweep will settle those with a hold at their checkpoints"
             ).pipe(Effect.annotateLogs({ left }))
     )

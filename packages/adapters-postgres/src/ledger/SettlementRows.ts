@@ -2,7 +2,7 @@
  * Decides settlements and writes their rows. A settlement row replaces the hold of its request and never changes. The
  * statement that writes the row also counts the settlement for the rankings.
  */
-import type { Measured } from "@tollgate/application/ledger/InferenceLedger"
+import type { Admission, Measured } from "@tollgate/application/ledger/InferenceLedger"
 import type { ApiKeyId } from "@tollgate/domain/customer/ApiKey"
 import type { RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import type { AccountId } from "@tollgate/domain/ledger/Account"
@@ -10,8 +10,9 @@ import type { Hold } from "@tollgate/domain/ledger/Hold"
 import { settleKeyHold } from "@tollgate/domain/ledger/KeyHold"
 import type { Price } from "@tollgate/domain/ledger/Price"
 import { decideSettlement, type Settlement } from "@tollgate/domain/ledger/Settlement"
-import { type Columns, columnsOf } from "../client/SqlValues.ts"
+import { arrayOf, type Columns, columnsOf } from "../client/SqlValues.ts"
 import type { WorkingKeys } from "./CountedKeys.ts"
+import { validKeys } from "./HoldRows.ts"
 import type { Owner, WorkingBalances } from "./WorkingBalances.ts"
 import type { Part, WriteStatement } from "./WriteStatement.ts"
 
@@ -125,6 +126,44 @@ export const settleHolds = (settlements: ReadonlyArray<NewSettlement>): WriteSta
   part: SETTLE,
   values: DECISION.arrays(settlements)
 })
+
+/** A settlement of a request that is admitted in the same transaction, so that it has no row in `open_request`. */
+export interface UnheldSettlement extends NewSettlement {
+  readonly admission: Admission
+}
+
+const UNHELD = columnsOf<UnheldSettlement>({
+  ...WRITTEN,
+  user_id: ["uuid", ({ admission }) => admission.principal.userId],
+  api_key_id: ["uuid", ({ admission }) => admission.principal.keyId],
+  model_id: ["uuid", ({ admission }) => admission.modelId],
+  price_id: ["uuid", ({ admission }) => admission.priceId],
+  protocol: ["text", ({ admission }) => admission.protocol],
+  streamed: ["boolean", ({ admission }) => admission.streamed]
+})
+
+const INSERT: Part = {
+  name: "once",
+  writes: (first) => `
+    valid_unheld AS (${validKeys(`$${first}`)} AND NOT api_key.counted), unheld AS (
+      INSERT INTO settlement (${UNHELD.names}, held_at)
+      SELECT *, statement_timestamp() FROM ${UNHELD.unnested(first + 1)}
+      RETURNING ${COUNTED_COLUMNS}
+    ), counted_unheld AS (${insertDeltas("unheld")})`,
+  precondition: (first) => `(SELECT count(*) FROM valid_unheld) = cardinality($${first}::uuid[])
+      AND (SELECT count(*) FROM unheld) = cardinality($${first + 1}::uuid[])`
+}
+
+/**
+ * Returns the statement that writes the settlements of requests without a hold row and counts their usage. Like
+ * `insertHolds`, the statement writes nothing when one of the API keys is invalid, or is limited although nothing was
+ * set aside for its limits.
+ */
+export const insertSettlements = (settlements: ReadonlyArray<UnheldSettlement>): WriteStatement => {
+  const keys = new Set<ApiKeyId>()
+  for (const { admission, hold } of settlements) if (hold.key === undefined) keys.add(admission.principal.keyId)
+  return { part: INSERT, values: [arrayOf([...keys]), ...UNHELD.arrays(settlements)] }
+}
 
 /**
  * The SQL expressions below define which part of a settlement the rankings count.

@@ -2,15 +2,39 @@
  * Stores waiting requests in the order of their arrival. Settlements, extensions and admissions wait separately.
  */
 import {
+  type AdmissionCallback,
   type Batch,
-  isWaiting,
-  refuseLate,
+  type SettlementCallback,
   size,
   type WaitingAdmission,
   type WaitingExtension,
   type WaitingSettlement,
   type WorkTypes
 } from "./Batch.ts"
+import { isWaiting, refuseLate } from "./BatchResults.ts"
+import { guarded, type QueueEvent } from "./QueueEvent.ts"
+
+export const admissionEntry = <T extends WorkTypes>(
+  admission: T["admission"],
+  callback: AdmissionCallback<T>
+): WaitingAdmission<T> => ({
+  admission,
+  maybeCommitted: false,
+  settlement: undefined,
+  since: performance.now(),
+  callback
+})
+
+export const settlementEntry = <T extends WorkTypes>(
+  request: T["settlement"],
+  callback: SettlementCallback<T> | undefined,
+  report: (event: QueueEvent) => void
+): WaitingSettlement<T> => ({
+  request,
+  maybeCommitted: undefined,
+  callback: callback && guarded(callback, request.admission, report),
+  isEnded: false
+})
 
 export class WaitingRequests<T extends WorkTypes> implements Batch<T> {
   readonly settlements: Array<WaitingSettlement<T>> = []

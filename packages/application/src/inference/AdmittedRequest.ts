@@ -3,33 +3,34 @@
  *
  *     admitting ─▶ trying ─▶ settling ─▶ over
  *
- * The phase "trying" can begin before the hold is durable. The phase "settling" begins only when the hold is durable.
- * A refused admission leads to "over", and a prompt that the hold does not cover leads to "settling": from "admitting",
- * or from "trying" if this phase has begun before the hold was durable.
+ * The phase "trying" can begin before the hold is durable. The phase "settling" begins only when the hold is durable,
+ * or when the settlement joins a deferred admission. A refused admission leads to "over" from every phase, and a prompt
+ * that the hold does not cover leads to "settling" from "admitting" or "trying".
  */
-import type { Callable, Candidate } from "@tollgate/domain/catalog/Catalog"
+import type { Callable } from "@tollgate/domain/catalog/Catalog"
 import { type Ending, type LocalCounts, needsLocalCount, type Outcome } from "@tollgate/domain/inference/Charge"
-import { type ModelNotFound, Overloaded, UpstreamFailed } from "@tollgate/domain/inference/InferenceErrors"
+import { type ModelNotFound, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import type { Hold } from "@tollgate/domain/ledger/Hold"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
-import type { Admission, AdmissionRefusal, Callback, InferenceLedger } from "../ledger/InferenceLedger.ts"
-import { NO_PROVIDER, type RouteTraffic, type TrafficCounters } from "../ledger/Traffic.ts"
+import type {
+  Admission,
+  AdmissionRefusal,
+  Callback,
+  InferenceLedger,
+  SettlementCallback,
+  SettlementRequest
+} from "../ledger/InferenceLedger.ts"
+import type { TrafficCounters } from "../ledger/Traffic.ts"
 import { type CoveredPrompt, coverPrompt, type PromptShortage } from "./CoverPrompt.ts"
 import { Delivery } from "./Delivery.ts"
 import type { OpenRequests } from "./OpenRequests.ts"
 import type { InferenceRequest, RelayConnection, Run, WriteResponse } from "./RelayConnection.ts"
-import {
-  type Attempt,
-  type AttemptError,
-  endingOf,
-  type FailedAttempt,
-  mostInformativeError,
-  routesInOrder
-} from "./RouteAttempts.ts"
+import { type Attempt, type AttemptError, endingOf, type FailedAttempt } from "./RouteAttempts.ts"
+import { RouteSequence } from "./RouteSequence.ts"
 import { StreamAllowance } from "./StreamAllowance.ts"
 import { localCounts, NOT_COUNTED, type TokenCounter } from "./TokenCounter.ts"
 
@@ -44,7 +45,6 @@ export interface Ports {
 }
 
 const CLIENT_GONE: Exit.Exit<never> = Exit.interrupt(FiberId.none)
-const STREAMED: Exit.Exit<undefined> = Exit.succeed(undefined)
 
 export class AdmittedRequest<Request extends InferenceRequest> {
   readonly #connection: RelayConnection<Request>
@@ -59,13 +59,8 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   #isHoldDurable = false
   /** The function that settles the request, if the attempts ended before the hold was durable. */
   #afterAdmission: (() => void) | undefined
-  /** The candidates of the request. If there are several, they are ordered before the first attempt. */
-  #routes: Callable["candidates"]
-  #tried = 0
-  /** The counters of the last attempt's route. */
-  #route: RouteTraffic
+  readonly #routes: RouteSequence
   #clientLeft = false
-  #error: AttemptError | undefined
   /** Set just before the settlement is passed to the ledger. An exception in that call starts no second settlement. */
   #settlementSent = false
   constructor(
@@ -78,12 +73,11 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   ) {
     this.#connection = connection
     this.#request = request
-    this.#routes = candidates
+    this.#routes = new RouteSequence(candidates, request.model, ports.traffic)
     this.#admission = admission
     this.#delivery = new Delivery(connection.requestId, admission.estimate.inputFloor, connection)
     if (request.streamed) this.#allowance = new StreamAllowance(admission, request, this.#delivery, ports)
     this.#delivery.allowance = this.#allowance
-    this.#route = ports.traffic.of(request.model, NO_PROVIDER)
     this.#ports = ports
     this.#callback = callback
   }
@@ -95,21 +89,24 @@ export class AdmittedRequest<Request extends InferenceRequest> {
       if (this.#phase === "trying") this.#end(CLIENT_GONE)
     }
     const { ledger } = this.#ports
-    const admit = () =>
-      ledger.admit(this.#admission, (exit) => {
-        if (Exit.isFailure(exit)) {
-          this.#connection.abort()
-          this.#ports.traffic.refused(this.#request.model, exit.cause)
-          this.#finish(Exit.failCause(exit.cause))
-        } else this.#step(() => this.#admitted(exit.value))
-      })
-    const isAmple = ledger.isAmple(this.#admission)
-    // undici writes the request to the upstream in a `setImmediate` callback. The admission of a stream runs in a later
-    // callback, so that it does not delay this write.
-    const isDeferred = isAmple && this.#request.streamed
-    if (!isDeferred) admit()
-    if (isAmple) this.#step(() => this.#tryRoutes())
-    if (isDeferred) setImmediate(admit)
+    const admit = () => ledger.admit(this.#admission, this.#onAdmission)
+    if (!ledger.isAmple(this.#admission)) admit()
+    else if (this.#request.streamed) {
+      this.#step(() => this.#tryRoutes())
+      // undici writes the request to the upstream in an earlier `setImmediate` callback, so this does not delay it.
+      setImmediate(admit)
+    } else {
+      ledger.admitLater(this.#admission, this.#onAdmission)
+      this.#step(() => this.#tryRoutes())
+    }
+  }
+
+  readonly #onAdmission = (exit: Exit.Exit<Hold, AdmissionRefusal | Overloaded>): void => {
+    if (Exit.isFailure(exit)) {
+      this.#connection.abort()
+      this.#ports.traffic.refused(this.#request.model, exit.cause)
+      this.#finish(Exit.failCause(exit.cause))
+    } else this.#step(() => this.#admitted(exit.value))
   }
 
   #admitted(hold: Hold): void {
@@ -123,27 +120,21 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   }
 
   #promptCovered(exit: Exit.Exit<CoveredPrompt, PromptShortage>): void {
-    // An attempt that began before the hold was durable can end while `coverPrompt` runs. The settlement of the request
-    // has then begun or ended.
+    // An attempt that began before the hold was durable can end while `coverPrompt` runs.
     if (this.#phase === "settling" || this.#phase === "over") return
     if (Exit.isFailure(exit)) this.#end(Exit.failCause(exit.cause))
     else {
       this.#allowance?.open(exit.value.hold, exit.value.counted)
-      if (this.#phase === "admitting") this.#tryRoutes()
+      this.#tryRoutes()
     }
   }
 
   #tryRoutes(): void {
+    if (this.#phase !== "admitting") return
     this.#phase = "trying"
     this.#ports.open.add(this.#delivery)
     if (this.#clientLeft) this.#end(CLIENT_GONE)
-    else if (this.#routes.length === 1) this.#tryNextRoute()
-    else {
-      this.#ports.run(routesInOrder(this.#routes), (exit) => {
-        if (Exit.isSuccess(exit)) this.#routes = exit.value
-        this.#step(() => this.#tryNextRoute())
-      })
-    }
+    else this.#routes.order(this.#ports.run, () => this.#step(() => this.#tryNextRoute()))
   }
 
   /**
@@ -152,19 +143,18 @@ export class AdmittedRequest<Request extends InferenceRequest> {
    */
   #whenDurable(settle: () => void): void {
     if (this.#isHoldDurable) settle()
-    else this.#afterAdmission ??= settle
+    else {
+      this.#afterAdmission ??= settle
+      this.#ports.ledger.admitNow(this.#admission)
+    }
   }
 
   #tryNextRoute(): void {
     if (this.#phase !== "trying") return
     this.#delivery.discardReported()
-    const candidate: Candidate | undefined = this.#routes[this.#tried++]
-    if (candidate === undefined) this.#end(Exit.fail(this.#error ?? new UpstreamFailed({ cause: "no route" })))
-    else {
-      const failed = this.#tried > 1 ? this.#route : undefined
-      this.#route = this.#ports.traffic.attempt(this.#request.model, candidate.provider.name, failed)
-      this.#connection.attempt(this.#request, candidate, this.#delivery, this.#onAttempt)
-    }
+    const candidate = this.#routes.next()
+    if (candidate === undefined) this.#end(Exit.fail(this.#routes.error))
+    else this.#connection.attempt(this.#request, candidate, this.#delivery, this.#onAttempt)
   }
 
   readonly #onAttempt = (exit: Exit.Exit<Attempt, FailedAttempt>): void => {
@@ -172,46 +162,42 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     this.#step(() => {
       if (Exit.isFailure(exit)) this.#attemptFailed(exit.cause)
       else if (exit.value._tag === "Completed") this.#settleThenWrite(exit.value)
-      else this.#end(STREAMED)
+      else this.#end(Exit.succeed(undefined))
     })
   }
 
   /** Tries the next route only if the failure allows it and no byte of the response was sent. */
   #attemptFailed(cause: Cause.Cause<FailedAttempt>): void {
     const failed = Option.getOrUndefined(Cause.failureOption(cause))
-    this.#route.attemptFailed(failed?.error._tag ?? "defect")
-    if (failed === undefined) {
-      this.#end(Exit.die(Cause.squash(cause)))
-      return
-    }
-    this.#error = mostInformativeError(this.#error, failed.error)
-    if (failed.retryElsewhere && !this.#connection.committed()) this.#tryNextRoute()
-    else this.#end(Exit.fail(this.#error))
+    this.#routes.failed(failed?.error)
+    if (failed === undefined) this.#end(Exit.die(Cause.squash(cause)))
+    else if (failed.retryElsewhere && !this.#connection.committed()) this.#tryNextRoute()
+    else this.#end(Exit.fail(this.#routes.error))
   }
 
-  #settleThenWrite(completed: Attempt & { readonly _tag: "Completed" }): void {
-    this.#whenDurable(() => this.#settleWhole(completed))
-  }
-
-  #settleWhole({ content, write }: Attempt & { readonly _tag: "Completed" }): void {
-    this.#phase = "settling"
+  #settleThenWrite({ content, write }: Attempt & { readonly _tag: "Completed" }): void {
     const complete: Outcome = { ...this.#delivery.outcome("complete"), deltas: 1 }
     const clientGone = this.#delivery.outcome("client_gone")
-    this.#count(
-      complete,
-      () => [content()],
-      (counts) => {
-        const measure = () => this.#delivery.measured(this.#connection.gone() ? clientGone : complete, counts)
-        this.#settlementSent = true
-        this.#ports.ledger.settle({ admission: this.#admission, measure, route: this.#route }, (exit) => {
-          this.#step(() => {
-            if (Exit.isFailure(exit)) this.#finish(Exit.failCause(exit.cause))
-            else if (exit.value === undefined) this.#failSettledElsewhere()
-            else this.#finish(Exit.succeed(write))
-          })
-        })
-      }
-    )
+    const settlementWith = (counts: LocalCounts) =>
+      this.#settlement(() => this.#delivery.measured(this.#connection.gone() ? clientGone : complete, counts))
+    const onSettled: SettlementCallback = (exit) =>
+      this.#step(() => {
+        if (Exit.isFailure(exit)) this.#finish(Exit.failCause(exit.cause))
+        else if (exit.value === undefined) this.#failSettledElsewhere()
+        else this.#finish(Exit.succeed(write))
+      })
+    if (this.#settlesWithAdmission(complete, settlementWith(NOT_COUNTED), onSettled)) return
+    this.#whenDurable(() => {
+      this.#phase = "settling"
+      this.#count(
+        complete,
+        () => [content()],
+        (counts) => {
+          this.#settlementSent = true
+          this.#ports.ledger.settle(settlementWith(counts), onSettled)
+        }
+      )
+    })
   }
 
   /**
@@ -227,7 +213,26 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   /** Aborts a running attempt if the request failed. Settles the delivered part in the background. */
   #end(exit: Exit.Exit<undefined, AttemptError>): void {
     if (Exit.isFailure(exit)) this.#connection.abort()
-    this.#whenDurable(() => this.#settleEnded(exit))
+    const outcome = this.#delivery.outcome(endingOf(exit, this.#delivery))
+    const settlement = this.#settlement(() => this.#delivery.measured(outcome, NOT_COUNTED))
+    const isJoined = this.#settlesWithAdmission(outcome, settlement, () => this.#finish(exit))
+    if (!isJoined) this.#whenDurable(() => this.#settleEnded(exit))
+  }
+
+  /**
+   * Settles the request in the transaction of its admission, if the admission is deferred and the charge needs no local
+   * count. Returns whether it does. If the admission is refused, the request gets the refusal.
+   */
+  #settlesWithAdmission(outcome: Outcome, settlement: SettlementRequest, callback: SettlementCallback): boolean {
+    if (this.#isHoldDurable || this.#request.streamed || needsLocalCount(outcome)) return false
+    this.#settlementSent = true
+    this.#settlementSent = this.#ports.ledger.settleWithAdmission(settlement, callback)
+    if (this.#settlementSent) this.#phase = "settling"
+    return this.#settlementSent
+  }
+
+  #settlement(measure: SettlementRequest["measure"]): SettlementRequest {
+    return { admission: this.#admission, measure, route: this.#routes.route }
   }
 
   #settleEnded(exit: Exit.Exit<undefined, AttemptError>): void {
@@ -237,7 +242,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     this.#count(outcome, contents, (counts) => {
       const measured = this.#delivery.measured(outcome, counts)
       this.#settlementSent = true
-      this.#ports.ledger.settleLater({ admission: this.#admission, measure: () => measured, route: this.#route })
+      this.#ports.ledger.settleLater(this.#settlement(() => measured))
       this.#finish(exit)
     })
   }
@@ -265,7 +270,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     const { input, output } = this.#delivery.checkpoint
     const outcome = this.#delivery.outcome(deltas > 0 ? ending : "failed")
     const measured = this.#delivery.measured(outcome, { prompt: () => input, deliveredOutput: () => output })
-    this.#ports.ledger.settleLater({ admission: this.#admission, measure: () => measured, route: this.#route })
+    this.#ports.ledger.settleLater(this.#settlement(() => measured))
     this.#finish(Exit.failCause(cause))
   }
 
@@ -276,9 +281,10 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     try {
       step()
     } catch (defect) {
-      if (this.#phase === "trying" || (this.#phase === "admitting" && this.#isHoldDurable)) {
+      if (this.#settlementSent) this.#finish(Exit.die(defect))
+      else if (this.#phase === "trying" || (this.#phase === "admitting" && this.#isHoldDurable)) {
         this.#step(() => this.#end(Exit.die(defect)))
-      } else if (this.#phase === "settling" && !this.#settlementSent) {
+      } else if (this.#phase === "settling") {
         this.#step(() => this.#settleAtCheckpoint("upstream_cut", Cause.die(defect)))
       } else this.#finish(Exit.die(defect))
     }

@@ -9,7 +9,8 @@
  * is durable. A request with a durable hold is settled in every case: success, failure, an internal error or a client
  * that disconnects. A stream is settled after its end. A whole response is written after its settlement, so that the
  * charge is visible as soon as the client has the response. If a sweep has settled the request before, the whole
- * response is not written.
+ * response is not written. If a whole response arrives within a few milliseconds, one transaction admits and settles
+ * its request.
  *
  * A request waits for its hold, for its upstream and, if its response is whole, for its settlement. Each step calls the
  * next step directly (ADR 0007), because a fiber with these waits would cost about a quarter of the gateway's processor

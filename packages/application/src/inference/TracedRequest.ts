@@ -4,7 +4,7 @@
 import type { Candidate } from "@tollgate/domain/catalog/Catalog"
 import type { Protocol, RequestId } from "@tollgate/domain/inference/InferenceRequest"
 import * as Exit from "effect/Exit"
-import type { Admission, Callback, InferenceLedger } from "../ledger/InferenceLedger.ts"
+import type { Callback, InferenceLedger, SettlementCallback } from "../ledger/InferenceLedger.ts"
 import type { Delivery } from "./Delivery.ts"
 import type { InferenceRequest, RelayConnection } from "./RelayConnection.ts"
 import type { ActiveSpan, RequestTrace } from "./RequestTrace.ts"
@@ -78,13 +78,14 @@ export class TracedConnection<Request extends InferenceRequest> implements Relay
 /** Returns the ledger for one traced request. The admission and the settlement of the request each have a span. */
 export const tracedLedger = (ledger: InferenceLedger["Type"], trace: RequestTrace): InferenceLedger["Type"] => ({
   ...ledger,
-  admit: (admission: Admission, callback) => {
+  admit: (admission, callback) => {
     const span = trace.start("admission", "internal")
     ledger.admit(admission, (exit) => {
       span.end(exit)
       callback(exit)
     })
   },
+  ...deferredAdmission(ledger, trace),
   settle: (settling, callback) => {
     const span = trace.start("settlement", "internal")
     ledger.settle(settling, (exit) => {
@@ -101,8 +102,36 @@ export const tracedLedger = (ledger: InferenceLedger["Type"], trace: RequestTrac
   }
 })
 
+/** If one transaction admits and settles the request, the spans of the admission and of the settlement end together. */
+const deferredAdmission = (
+  ledger: InferenceLedger["Type"],
+  trace: RequestTrace
+): Pick<InferenceLedger["Type"], "admitLater" | "settleWithAdmission"> => {
+  let admission: ActiveSpan | undefined
+  let settlement: ActiveSpan | undefined
+  return {
+    admitLater: (request, callback) => {
+      admission = trace.start("admission", "internal")
+      ledger.admitLater(request, (exit) => {
+        admission?.end(exit)
+        settlement?.end(exit)
+        callback(exit)
+      })
+    },
+    settleWithAdmission: (settling, callback) => {
+      const isAdded = ledger.settleWithAdmission(settling, (exit) => {
+        admission?.end(exit)
+        if (settlement !== undefined) describe(settlement, exit)
+        callback(exit)
+      })
+      if (isAdded) settlement = trace.start("settlement", "internal")
+      return isAdded
+    }
+  }
+}
+
 /** Ends the span of a settlement. */
-const describe = (span: ActiveSpan, exit: Parameters<Parameters<InferenceLedger["Type"]["settle"]>[1]>[0]): void => {
+const describe = (span: ActiveSpan, exit: Parameters<SettlementCallback>[0]): void => {
   const settled = Exit.isSuccess(exit) ? exit.value : undefined
   span.set(
     settled === undefined

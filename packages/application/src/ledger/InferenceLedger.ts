@@ -1,7 +1,7 @@
 /**
  * The inference ledger stores a durable hold before a byte of the response is written. Later it stores one settlement:
  * after the end of a stream, or before a whole response is written. The hold of a stream grows while the stream is
- * delivered.
+ * delivered. For a whole response that arrives within a few milliseconds, it stores only the settlement.
  *
  * Many requests share one database transaction, which writes the decisions about their holds, extensions and
  * settlements, and writes nothing if a decision was made from outdated balances. The rules of the decisions are in the
@@ -72,7 +72,7 @@ export interface Settled {
 
 /** The load of the ledger, for metrics. */
 export interface LedgerLoad {
-  /** The number of requests whose hold is not durable yet. */
+  /** The number of requests whose admission is not durable yet. */
   readonly waitingAdmissions: number
   /** The number of settlements that are not durable yet. */
   readonly unsettled: number
@@ -87,6 +87,8 @@ export type AdmissionRefusal = InsufficientBalance | InvalidApiKey | KeyBudgetEx
 
 /** Receives the result of a call. It is called once. */
 export type Callback<A, E = never> = (exit: Exit.Exit<A, E>) => void
+export type AdmissionCallback = Callback<Hold, AdmissionRefusal | Overloaded>
+export type SettlementCallback = Callback<Settled | undefined>
 
 /**
  * The methods for single requests take callbacks instead of returning effects, because a waiting fiber would cost more
@@ -102,7 +104,15 @@ export class InferenceLedger extends Context.Tag("@tollgate/application/Inferenc
      * because the database is unreachable. The callback always runs. If the caller no longer needs the hold when the
      * callback runs, the caller must settle the hold.
      */
-    readonly admit: (admission: Admission, callback: Callback<Hold, AdmissionRefusal | Overloaded>) => void
+    readonly admit: (admission: Admission, callback: AdmissionCallback) => void
+    /**
+     * Admits a request whose response will be whole and which is sent to its provider before its hold is durable. Like
+     * `admit`, but the admission is deferred for 10 milliseconds. If the response arrives in this time, the caller can
+     * call `settleWithAdmission`, and the ledger writes the settlement without writing the hold first.
+     */
+    readonly admitLater: (admission: Admission, callback: AdmissionCallback) => void
+    /** Ends the deferral of an admission. Does nothing if the admission is not deferred. */
+    readonly admitNow: (admission: Admission) => void
     /**
      * Returns whether the admission is practically certain: the key is not limited, the cached balances are ample, and
      * neither the queue nor the database delays the admission. Such a request may be sent to a provider before its hold
@@ -120,13 +130,20 @@ export class InferenceLedger extends Context.Tag("@tollgate/application/Inferenc
      * Settles a request and calls back when the settlement is durable. If a sweep has already settled the request, the
      * result is `undefined` and no balance changes. Retries while the database is unreachable.
      */
-    readonly settle: (settling: SettlementRequest, callback: Callback<Settled | undefined>) => void
+    readonly settle: (settling: SettlementRequest, callback: SettlementCallback) => void
+    /**
+     * Settles a request in the transaction of its deferred admission. Returns false if the admission is not deferred,
+     * or no longer; the caller must then wait for the admission and call `settle`. Otherwise only one of two callbacks
+     * is called, and not before this call returns: this callback with the result of `settle`, or the callback of
+     * `admitLater` with a refusal or an error. After a refusal, nothing is charged.
+     */
+    readonly settleWithAdmission: (settling: SettlementRequest, callback: SettlementCallback) => boolean
     /**
      * Settles a request whose client waits for nothing. The settlement starts no transaction for a few milliseconds, so
      * that it can share the transaction of another request to the ledger. The shutdown of the server waits for the
      * settlement, up to a timeout.
      */
-    readonly settleLater: (settling: SettlementRequest, callback?: Callback<Settled | undefined>) => void
+    readonly settleLater: (settling: SettlementRequest, callback?: SettlementCallback) => void
     /**
      * Writes the waiting settlements of this process immediately, and waits up to half a second for their transaction.
      * If the transaction has ended by then, later reads contain the settlements, except those of a customer with a

@@ -305,6 +305,71 @@ describe("a request without a durable hold", () => {
     client.socket.destroy()
   })
 
+  describe("whose whole response arrives while the admission is deferred", () => {
+    const hi = json(completion({ content: ["hi"], usage: usage(3, 4) }))
+    const start = async (response: Parameters<ScriptedUpstream["always"]>[0] = hi) => {
+      const started = await startBeforeHold([])
+      started.upstream.always(response)
+      // The admission waits for its response only.
+      started.journal.deferredMillis = 60_000
+      const client = (await RawClient.connect(started.gateway.port)).sendChat(hello())
+      await (await started.upstream.received()).over
+      await pause()
+      expect([client.text, started.journal.settled.length]).toEqual(["", 0])
+      return { ...started, client }
+    }
+
+    it("is admitted and settled together", async () => {
+      const { client, durable, journal } = await start()
+      durable.fire()
+      expect(await client.response()).toMatchObject({ status: 200, body: expect.stringContaining('"hi"') })
+      expect(journal.settledAtOnce).toBe(1)
+      expect(journal.settled).toMatchObject([{ ending: "complete", charge: { charged: { input: 3n, output: 4n } } }])
+      client.socket.destroy()
+    })
+
+    it("gets the refusal of its admission", async () => {
+      const { client, durable, journal } = await start()
+      journal.refusal = new InsufficientBalance()
+      durable.fire()
+      const { body, status } = await client.response()
+      expect(status).toBe(402)
+      expect(body).not.toContain('"hi"')
+      expect(journal.settled).toEqual([])
+      client.socket.destroy()
+    })
+
+    it("is not charged if the client disconnects before both are decided", async () => {
+      const { client, durable, gateway, journal } = await start()
+      client.socket.destroy()
+      await eventually(() => gateway.counters.openRequests === 1)
+      await pause()
+      durable.fire()
+      await eventually(() => journal.settled.length === 1)
+      expect(journal.settled).toMatchObject([{ ending: "client_gone", charge: { charged: { input: 0n, output: 0n } } }])
+      expect(journal.settledAtOnce).toBe(1)
+    })
+
+    it("waits for its hold only if its tokens must be counted", async () => {
+      const { client, durable, journal } = await start(json(completion({ content: ["hi"], usage: undefined })))
+      durable.fire()
+      expect((await client.response()).status).toBe(200)
+      expect(journal.settled).toMatchObject([{ ending: "complete", charge: { source: "local" } }])
+      expect([journal.admitted.length, journal.settledAtOnce]).toEqual([1, 0])
+      client.socket.destroy()
+    })
+
+    it("gets the error of its provider", async () => {
+      const rejected = { status: 400, body: { error: { message: "bad", type: "invalid_request_error" } } }
+      const { client, durable, journal } = await start(json(rejected.body, rejected.status))
+      durable.fire()
+      expect((await client.response()).status).toBe(400)
+      expect(journal.settled).toMatchObject([{ ending: "failed" }])
+      expect(journal.settledAtOnce).toBe(1)
+      client.socket.destroy()
+    })
+  })
+
   const refusals: ReadonlyArray<[string, InsufficientBalance | Overloaded, number]> = [
     ["the balance is used up", new InsufficientBalance(), 402],
     ["the ledger is overloaded", new Overloaded({ retryAfterSeconds: 1 }), 503]

@@ -20,6 +20,7 @@ import { TokenCounter } from "@tollgate/application/inference/TokenCounter"
 import type { Upstreams } from "@tollgate/application/inference/Upstreams"
 import {
   type Admission,
+  type AdmissionCallback,
   InferenceLedger,
   type Measured,
   type SettlementRequest
@@ -73,6 +74,10 @@ export class Journal {
   extensionRefusal: Overloaded | undefined
   /** True if providers are called before the hold is durable. */
   isAmple = false
+  /** The time for which an admission waits for its response, if providers are called before the hold is durable. */
+  deferredMillis = 10
+  /** The number of requests that were settled together with their admission. */
+  settledAtOnce = 0
   /** An effect that runs before each admission becomes durable. */
   beforeAdmission: Effect.Effect<void> = Effect.void
   /** An effect that runs before each settlement for which a response waits. */
@@ -135,6 +140,41 @@ const FREE: Settlement = {
   writeoffPico: UsdPico.zero
 }
 
+/** Defers admissions as the ledger does. */
+const deferring = (
+  journal: Journal
+): Pick<InferenceLedger["Type"], "admitLater" | "admitNow" | "settleWithAdmission"> => {
+  const deferred = new Map<Admission, AdmissionCallback>()
+  const admitted = (admission: Admission, callback: AdmissionCallback) =>
+    Effect.runCallback(journal.beforeAdmission, { onExit: () => callback(admit(journal, admission)) })
+  const admitNow = (admission: Admission) => {
+    const callback = deferred.get(admission)
+    if (callback === undefined) return
+    deferred.delete(admission)
+    admitted(admission, callback)
+  }
+  return {
+    admitNow,
+    admitLater: (admission, callback) => {
+      deferred.set(admission, callback)
+      setTimeout(() => admitNow(admission), journal.deferredMillis).unref()
+    },
+    settleWithAdmission: (request, callback) => {
+      const refused = deferred.get(request.admission)
+      if (refused === undefined) return false
+      deferred.delete(request.admission)
+      admitted(request.admission, (exit) => {
+        if (Exit.isFailure(exit)) refused(exit)
+        else {
+          journal.settledAtOnce += 1
+          callback(Exit.succeed({ measured: journal.settle(request, true), settlement: FREE }))
+        }
+      })
+      return true
+    }
+  }
+}
+
 const ledger = (journal: Journal) =>
   Layer.succeed(InferenceLedger, {
     isAmple: () => journal.isAmple,
@@ -156,6 +196,7 @@ const ledger = (journal: Journal) =>
         }
       })
     },
+    ...deferring(journal),
     settleLater: (request) => void journal.settle(request, false),
     flush: Effect.void,
     checkpoint: () => Effect.void,
