@@ -1,5 +1,5 @@
 /** The ledger in these tests has one token plan. Each character counts as one token. */
-import { Overloaded } from "@tollgate/domain/inference/InferenceErrors"
+import { CircuitOpen, Overloaded } from "@tollgate/domain/inference/InferenceErrors"
 import { InsufficientBalance } from "@tollgate/domain/ledger/Hold"
 import { Effect } from "effect"
 import { afterEach, describe, expect, it } from "vitest"
@@ -368,6 +368,17 @@ describe("a request without a durable hold", () => {
       expect(journal.settledAtOnce).toBe(1)
       client.socket.destroy()
     })
+  })
+
+  it("is admitted and settled together if no provider can be called", async () => {
+    const upstreams = new FakeUpstreams()
+    const { journal, url } = await startGateway({ catalog: catalogOf({}), upstreams: upstreams.layer })
+    journal.isAmple = true
+    journal.deferredMillis = 60_000
+    upstreams.refusals.push(new CircuitOpen({ retryAfterSeconds: 9 }))
+    expect((await post(url, hello())).status).toBe(503)
+    expect(journal.settled).toMatchObject([{ ending: "failed" }])
+    expect(journal.settledAtOnce).toBe(1)
   })
 
   const refusals: ReadonlyArray<[string, InsufficientBalance | Overloaded, number]> = [
