@@ -62,7 +62,7 @@ const inserting = (name: string, columns: RowArrays<NewHold>): Part => ({
   writes: (first) => `
     valid AS (${validKeys(`$${first}`)} AND NOT api_key.counted), held AS (
       INSERT INTO open_request (node_id, ${columns.names})
-      SELECT $${first + 1}::uuid, * FROM ${columns.unnested(first + 2)}
+      SELECT $${first + 1}::uuid, new_hold.* FROM ${columns.unnested(first + 2)} AS new_hold
       RETURNING 1)`,
   precondition: (first) => `(SELECT count(*) FROM valid) = cardinality($${first}::uuid[])
       AND (SELECT count(*) FROM held) = cardinality($${first + 2}::uuid[])`

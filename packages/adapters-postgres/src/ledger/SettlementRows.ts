@@ -147,7 +147,7 @@ const INSERT: Part = {
   writes: (first) => `
     valid_unheld AS (${validKeys(`$${first}`)} AND NOT api_key.counted), unheld AS (
       INSERT INTO settlement (${UNHELD.names}, held_at)
-      SELECT *, statement_timestamp() FROM ${UNHELD.unnested(first + 1)}
+      SELECT decided_once.*, statement_timestamp() FROM ${UNHELD.unnested(first + 1)} AS decided_once
       RETURNING ${COUNTED_COLUMNS}
     ), counted_unheld AS (${insertDeltas("unheld")})`,
   precondition: (first) => `(SELECT count(*) FROM valid_unheld) = cardinality($${first}::uuid[])

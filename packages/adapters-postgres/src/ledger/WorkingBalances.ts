@@ -145,9 +145,9 @@ const UPDATE: Part = {
     return `
     changed AS (
       UPDATE account SET debits_posted = step.debits, debits_pending = step.pending
-      FROM unnest(${id}::uuid[], ${creditsBefore}::bigint[], ${debitsBefore}::bigint[], ${pendingBefore}::bigint[],
-          ${debits}::bigint[], ${pending}::bigint[])
-        AS step (id, credits_before, debits_before, pending_before, debits, pending)
+      FROM (SELECT unnest(${id}::uuid[]) AS id, unnest(${creditsBefore}::bigint[]) AS credits_before,
+          unnest(${debitsBefore}::bigint[]) AS debits_before, unnest(${pendingBefore}::bigint[]) AS pending_before,
+          unnest(${debits}::bigint[]) AS debits, unnest(${pending}::bigint[]) AS pending) AS step
       WHERE account.id = step.id AND account.credits_posted = step.credits_before
         AND account.debits_posted = step.debits_before AND account.debits_pending = step.pending_before
       RETURNING account.id)`
