@@ -118,7 +118,11 @@ class WholeBody implements BodyConsumer<Buffer, BodyRefusal> {
   }
 
   end(): Either.Either<Buffer, BodyRefusal> {
-    return Either.right(this.#whole ?? this.#body.whole())
+    const whole = this.#whole ?? this.#body.whole()
+    // The listeners of the request keep this object until the response ends.
+    this.#body.clear()
+    this.#whole = undefined
+    return Either.right(whole)
   }
 }
 

@@ -107,12 +107,15 @@ export interface Splice {
   readonly text: string
 }
 
-/** Applies the replacements, which must not overlap. All other bytes stay unchanged. */
+/**
+ * Applies the replacements, which must not overlap. All other bytes stay unchanged. The new body is not a part of the
+ * buffer pool of Node.js. Otherwise a stream, which keeps its body, would keep a whole block of the pool in memory.
+ */
 export const splice = (body: Buffer, splices: ReadonlyArray<Splice>): Buffer => {
-  const inOrder = splices.length === 1 ? splices : [...splices].sort((a, b) => a.start - b.start)
+  const inOrder = sorted(splices)
   let length = body.length
   for (const { start, end, text } of inOrder) length += Buffer.byteLength(text) - (end - start)
-  const spliced = Buffer.allocUnsafe(length)
+  const spliced = Buffer.allocUnsafeSlow(length)
   let copiedTo = 0
   let at = 0
   for (const { start, end, text } of inOrder) {
@@ -123,3 +126,17 @@ export const splice = (body: Buffer, splices: ReadonlyArray<Splice>): Buffer => 
   body.copy(spliced, at, copiedTo)
   return spliced
 }
+
+/** Returns the replacements that change the spliced body back to `body`. The replaced ranges must be valid UTF-8. */
+export const undoing = (body: Buffer, splices: ReadonlyArray<Splice>): ReadonlyArray<Splice> => {
+  let shift = 0
+  return sorted(splices).map(({ start, end, text }) => {
+    const at = start + shift
+    const length = Buffer.byteLength(text)
+    shift += length - (end - start)
+    return { start: at, end: at + length, text: body.toString("utf8", start, end) }
+  })
+}
+
+const sorted = (splices: ReadonlyArray<Splice>): ReadonlyArray<Splice> =>
+  splices.length === 1 ? splices : [...splices].sort((a, b) => a.start - b.start)

@@ -8,7 +8,8 @@ import type { RequestSize } from "@tollgate/domain/inference/Estimate"
 import { hostedToolOf } from "@tollgate/domain/inference/HostedTools"
 import type { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
-import { MemberValues, type Splice, sizeOfMembers, splice } from "../../wire/BodyMembers.ts"
+import { MemberValues, type Splice, sizeOfMembers } from "../../wire/BodyMembers.ts"
+import { ClientBody } from "../../wire/ClientBody.ts"
 import { hostedToolsIn } from "../../wire/HostedToolMembers.ts"
 import { type ScannedBody, type ScannedMember, slicedScanner } from "../../wire/JsonScan.ts"
 import { otherModelsIn } from "../../wire/OtherModels.ts"
@@ -19,7 +20,7 @@ import type { Slices } from "../../wire/Slices.ts"
 export interface ChatRequest extends InferenceRequest {
   /** True if the client has requested a usage report at the end of the stream. */
   readonly includeUsage: boolean
-  readonly body: Buffer
+  readonly body: ClientBody
   readonly members: ChatMembers
 }
 
@@ -55,32 +56,36 @@ const scan = slicedScanner({
   }
 })
 
-export function* readChatRequest(body: Buffer): Slices<Either.Either<ChatRequest, InvalidRequest>> {
-  return Either.flatMap(yield* scan(body), (members) => {
-    const values = new MemberValues(body)
-    const model = values.name(members.model, "model")
-    values.filledArray(members.messages, "messages")
-    const streamed = values.flag(members.stream, "stream")
-    values.object(members.stream_options, "stream_options")
-    const includeUsage = values.flag(includeUsageOf(members), "stream_options.include_usage")
-    const limits = [
-      values.integer(members.max_tokens, "max_tokens"),
-      values.integer(members.max_completion_tokens, "max_completion_tokens")
-    ]
-    const choices = values.integer(members.n, "n") ?? 1
-    const { messages, tools, functions, response_format, fallbacks, models } = members
-    const fault = values.fault ?? otherModelsIn({ fallbacks, models })
-    if (fault !== undefined) return Either.left(fault)
-    const size = sizeOf(members, largest(limits), choices)
-    const prompt = () => promptIn(body, { messages, tools, functions, response_format }, promptText)
-    const hostedTools = hostedToolsIn(tools, {
-      web_search_options: [members.web_search_options, "web_search"],
-      search_parameters: [members.search_parameters, "web_search"],
-      enable_search: [members.enable_search, "web_search"],
-      plugins: [members.plugins, "plugins"]
-    })
-    return Either.right({ model, streamed, size, hostedTools, promptText: prompt, includeUsage, body, members })
+export function* readChatRequest(bytes: Buffer): Slices<Either.Either<ChatRequest, InvalidRequest>> {
+  const scanned = yield* scan(bytes)
+  return Either.isLeft(scanned) ? Either.left(scanned.left) : requestOf(bytes, scanned.right)
+}
+
+const requestOf = (bytes: Buffer, members: ChatMembers): Either.Either<ChatRequest, InvalidRequest> => {
+  const values = new MemberValues(bytes)
+  const model = values.name(members.model, "model")
+  values.filledArray(members.messages, "messages")
+  const streamed = values.flag(members.stream, "stream")
+  values.object(members.stream_options, "stream_options")
+  const includeUsage = values.flag(includeUsageOf(members), "stream_options.include_usage")
+  const limits = [
+    values.integer(members.max_tokens, "max_tokens"),
+    values.integer(members.max_completion_tokens, "max_completion_tokens")
+  ]
+  const choices = values.integer(members.n, "n") ?? 1
+  const { messages, tools, functions, response_format, fallbacks, models } = members
+  const fault = values.fault ?? otherModelsIn({ fallbacks, models })
+  if (fault !== undefined) return Either.left(fault)
+  const size = sizeOf(members, largest(limits), choices)
+  const body = new ClientBody(bytes)
+  const prompt = () => promptIn(body.bytes(), { messages, tools, functions, response_format }, promptText)
+  const hostedTools = hostedToolsIn(tools, {
+    web_search_options: [members.web_search_options, "web_search"],
+    search_parameters: [members.search_parameters, "web_search"],
+    enable_search: [members.enable_search, "web_search"],
+    plugins: [members.plugins, "plugins"]
   })
+  return Either.right({ model, streamed, size, hostedTools, promptText: prompt, includeUsage, body, members })
 }
 
 /**
@@ -89,7 +94,7 @@ export function* readChatRequest(body: Buffer): Slices<Either.Either<ChatRequest
  */
 export const chatBodyFor = ({ body, members, streamed }: ChatRequest, upstreamModel: string): Uint8Array => {
   const { model, stream_options: options } = members
-  if (model === undefined) return body
+  if (model === undefined) return body.forProvider([])
   const splices: Array<Splice> = [replacement(model, JSON.stringify(upstreamModel))]
   if (streamed) {
     const includeUsage = includeUsageOf(members)
@@ -99,7 +104,7 @@ export const chatBodyFor = ({ body, members, streamed }: ChatRequest, upstreamMo
     else if (options !== undefined) splices.push(replacement(options, `{${INCLUDE_USAGE}}`))
     else splices.push(insertion(model.end, `,"stream_options":{${INCLUDE_USAGE}}`))
   }
-  return splice(body, splices)
+  return body.forProvider(splices)
 }
 
 const INCLUDE_USAGE = '"include_usage":true'

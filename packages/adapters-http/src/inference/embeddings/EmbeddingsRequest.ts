@@ -8,6 +8,7 @@ import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import * as Either from "effect/Either"
 import { MemberValues } from "../../wire/BodyMembers.ts"
 import { BodySize, mediaOf } from "../../wire/BodySize.ts"
+import { ClientBody } from "../../wire/ClientBody.ts"
 import { CLOSE_ARRAY, JsonReader, OPEN_ARRAY, PAUSED, QUOTE, SLICE_BYTES } from "../../wire/JsonReader.ts"
 import { type ScannedBody, type ScannedMember, slicedScanner } from "../../wire/JsonScan.ts"
 import { promptIn } from "../../wire/PromptMembers.ts"
@@ -16,7 +17,7 @@ import type { Slices } from "../../wire/Slices.ts"
 export interface EmbeddingsRequest extends InferenceRequest {
   /** The number of inputs. The response must contain one embedding for each input. */
   readonly inputs: number
-  readonly body: Buffer
+  readonly body: ClientBody
   readonly members: ScannedBody<keyof typeof members>
 }
 
@@ -24,17 +25,18 @@ const members = { model: {}, input: {}, stream: {} }
 const NO_MEDIA = { members: [], types: [] }
 const scan = slicedScanner({ members, media: NO_MEDIA })
 
-export function* readEmbeddingsRequest(body: Buffer): Slices<Either.Either<EmbeddingsRequest, InvalidRequest>> {
-  const scanned = yield* scan(body)
+export function* readEmbeddingsRequest(bytes: Buffer): Slices<Either.Either<EmbeddingsRequest, InvalidRequest>> {
+  const scanned = yield* scan(bytes)
   if (Either.isLeft(scanned)) return Either.left(scanned.left)
   const members = scanned.right
   const { input } = members
-  const values = new MemberValues(body)
+  const values = new MemberValues(bytes)
   const model = values.name(members.model, "model")
   const streamed = values.flag(members.stream, "stream")
   if (values.fault !== undefined) return Either.left(values.fault)
   if (streamed) return refusal("stream", "must be false: embeddings are not streamed")
-  return Either.map(yield* readInput(body, input), ({ inputs, tokens }) => ({
+  const body = new ClientBody(bytes)
+  return Either.map(yield* readInput(bytes, input), ({ inputs, tokens }) => ({
     model,
     streamed,
     size: {
@@ -47,7 +49,7 @@ export function* readEmbeddingsRequest(body: Buffer): Slices<Either.Either<Embed
     },
     // Token arrays are already counted, and can have too many values to be parsed.
     promptText: () =>
-      tokens > 0 ? { text: "", separateTexts: [], extraTokens: tokens } : promptIn(body, { input }, promptText),
+      tokens > 0 ? { text: "", separateTexts: [], extraTokens: tokens } : promptIn(body.bytes(), { input }, promptText),
     inputs,
     body,
     members

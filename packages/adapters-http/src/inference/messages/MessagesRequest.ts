@@ -9,6 +9,7 @@ import type { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import { promptText } from "@tollgate/domain/inference/MessagesPrompt"
 import * as Either from "effect/Either"
 import { isPresent, MemberValues, outputLimit, sizeOfMembers } from "../../wire/BodyMembers.ts"
+import { ClientBody } from "../../wire/ClientBody.ts"
 import { hostedToolsIn } from "../../wire/HostedToolMembers.ts"
 import { type ScannedBody, slicedScanner } from "../../wire/JsonScan.ts"
 import { namesOtherModel, otherModelsIn } from "../../wire/OtherModels.ts"
@@ -19,7 +20,7 @@ import { EACH, type ToolPath, toolNamesIn } from "../../wire/ToolDefinitions.ts"
 import { jsonHeaders } from "../relay/UpstreamRequestParts.ts"
 
 export interface MessagesRequest extends InferenceRequest {
-  readonly body: Buffer
+  readonly body: ClientBody
   readonly members: MessagesMembers
 }
 
@@ -70,31 +71,32 @@ export const readCountRequest = (body: Buffer): Slices<Either.Either<MessagesReq
   read(body, () => undefined)
 
 function* read(
-  body: Buffer,
+  bytes: Buffer,
   maxTokensOf: (values: MemberValues, members: MessagesMembers) => number | undefined
 ): Slices<Either.Either<MessagesRequest, InvalidRequest>> {
-  const scanned = yield* scan(body)
+  const scanned = yield* scan(bytes)
   if (Either.isLeft(scanned)) return Either.left(scanned.left)
   const members = scanned.right
-  const values = new MemberValues(body)
+  const values = new MemberValues(bytes)
   const model = values.name(members.model, "model")
   values.filledArray(members.messages, "messages")
   const maxOutputTokens = outputLimit(maxTokensOf(values, members))
   const streamed = values.flag(members.stream, "stream")
   const { messages, system, tools, output_config, output_format } = members
-  const addedTools = yield* toolNamesIn(body, messages, TOOLS_IN_MESSAGES, hostedTool)
+  const addedTools = yield* toolNamesIn(bytes, messages, TOOLS_IN_MESSAGES, hostedTool)
   const fault = values.fault ?? otherModel(members, addedTools)
   if (fault !== undefined) return Either.left(fault)
   const hostedTools = hostedToolsIn(tools, {
     mcp_servers: [members.mcp_servers, "mcp"],
     plugins: [members.plugins, "plugins"]
   })
+  const body = new ClientBody(bytes)
   return Either.right({
     model,
     streamed,
     size: { ...sizeOf(members), maxOutputTokens, choices: 1 },
     hostedTools: [...hostedTools, ...addedTools.map((name) => ({ name, param: "messages" }))],
-    promptText: () => promptIn(body, { messages, system, tools, output_config, output_format }, promptText),
+    promptText: () => promptIn(body.bytes(), { messages, system, tools, output_config, output_format }, promptText),
     body,
     members
   })

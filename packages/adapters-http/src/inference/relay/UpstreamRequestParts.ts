@@ -1,7 +1,7 @@
 /**
  * These functions build the parts of a request to a provider that several protocols share.
  */
-import { splice } from "../../wire/BodyMembers.ts"
+import type { ClientBody } from "../../wire/ClientBody.ts"
 import type { ScannedMember } from "../../wire/JsonScan.ts"
 
 /** Returns the headers for a JSON body. The gateway parses responses, so it requests them uncompressed. */
@@ -13,10 +13,12 @@ export const jsonHeaders = (streamed: boolean): Record<string, string> => ({
 
 /** A client's body, and the position of its `model` member. */
 interface BodyWithModel {
-  readonly body: Buffer
+  readonly body: ClientBody
   readonly members: { readonly model?: ScannedMember | undefined }
 }
 
 /** Returns the client's body with another value of `model`. All other bytes are unchanged. */
 export const withUpstreamModel = ({ body, members: { model } }: BodyWithModel, upstreamModel: string): Uint8Array =>
-  model === undefined ? body : splice(body, [{ ...model, text: JSON.stringify(upstreamModel) }])
+  body.forProvider(
+    model === undefined ? [] : [{ start: model.start, end: model.end, text: JSON.stringify(upstreamModel) }]
+  )

@@ -8,6 +8,7 @@ import { InvalidRequest } from "@tollgate/domain/inference/InferenceErrors"
 import { promptText } from "@tollgate/domain/inference/ResponsesPrompt"
 import * as Either from "effect/Either"
 import { isPresent, MemberValues, outputLimit, sizeOfMembers } from "../../wire/BodyMembers.ts"
+import { ClientBody } from "../../wire/ClientBody.ts"
 import { hostedToolsIn } from "../../wire/HostedToolMembers.ts"
 import { type ScannedBody, type ScannedMember, slicedScanner } from "../../wire/JsonScan.ts"
 import { otherModelsIn } from "../../wire/OtherModels.ts"
@@ -18,7 +19,7 @@ import { EACH, type ToolPath, toolNamesIn } from "../../wire/ToolDefinitions.ts"
 import { areShellsLocal, SHELL_TOOL } from "./ShellTools.ts"
 
 export interface ResponsesRequest extends InferenceRequest {
-  readonly body: Buffer
+  readonly body: ClientBody
   readonly members: ResponsesMembers
 }
 
@@ -77,12 +78,12 @@ export function* readResponsesRequest(body: Buffer): Slices<Either.Either<Respon
  * the client runs, although its type is hosted; undefined if there is none.
  */
 const requestOf = (
-  body: Buffer,
+  bytes: Buffer,
   members: ResponsesMembers,
   addedTools: ReadonlyArray<string>,
   unhosted: string | undefined
 ): Either.Either<ResponsesRequest, InvalidRequest> => {
-  const values = new MemberValues(body)
+  const values = new MemberValues(bytes)
   const model = values.name(members.model, "model")
   if (!isInput(members.input)) values.fault ??= invalid("input", "must be a non-empty string or a non-empty array")
   const streamed = values.flag(members.stream, "stream")
@@ -99,6 +100,7 @@ const requestOf = (
     search_parameters: [members.search_parameters, "web_search"],
     plugins: [members.plugins, "plugins"]
   })
+  const body = new ClientBody(bytes)
   return Either.right({
     model,
     streamed,
@@ -107,7 +109,7 @@ const requestOf = (
       ...hostedTools.filter(({ name }) => name !== unhosted),
       ...addedTools.map((name) => ({ name, param: "input" }))
     ],
-    promptText: () => promptIn(body, { input, instructions, tools, text }, promptText),
+    promptText: () => promptIn(body.bytes(), { input, instructions, tools, text }, promptText),
     body,
     members
   })
