@@ -84,7 +84,8 @@ export const slicedScanner = <Name extends string>(
 const MAX_UNSAMPLED_BYTES = 64 * 1024
 
 type Found = { [name: string]: ScannedMember }
-
+/** The shared value of `inside` of most members. A request stores its members until its end. */
+const NO_MEMBERS: Found = Object.freeze({})
 const TYPE = new MemberNames(["type"])
 /** The maximum size in bytes of a `type` that is tested. No known type is longer. */
 export const MAX_TYPE_BYTES = 1024
@@ -200,7 +201,7 @@ class Scan {
     const reader = this.#reader
     const { values } = reader
     const { textBytes, structureBytes, attachments, unsized, toolDefinitions, unreadBytes } = reader.size
-    const inside: Found = {}
+    const inside: Found = member.inside === undefined ? NO_MEMBERS : {}
     const first = reader.bytes[at]
     this.#typeNames = []
     this.#elementCount = 0

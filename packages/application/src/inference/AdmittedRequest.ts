@@ -216,7 +216,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     const outcome = this.#delivery.outcome(endingOf(exit, this.#delivery))
     const settlement = this.#settlement(() => this.#delivery.measured(outcome, NOT_COUNTED))
     const isJoined = this.#settlesWithAdmission(outcome, settlement, () => this.#finish(exit))
-    if (!isJoined) this.#whenDurable(() => this.#settleEnded(exit))
+    if (!isJoined) this.#whenDurable(() => this.#settleEnded(exit, outcome))
   }
 
   /**
@@ -235,9 +235,8 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     return { admission: this.#admission, measure, route: this.#routes.route }
   }
 
-  #settleEnded(exit: Exit.Exit<undefined, AttemptError>): void {
+  #settleEnded(exit: Exit.Exit<undefined, AttemptError>, outcome: Outcome): void {
     this.#phase = "settling"
-    const outcome = this.#delivery.outcome(endingOf(exit, this.#delivery))
     const contents = () => this.#delivery.text.texts
     this.#count(outcome, contents, (counts) => {
       const measured = this.#delivery.measured(outcome, counts)

@@ -9,12 +9,13 @@ import { withoutProviderMembers } from "../../wire/Redaction.ts"
 
 /** Normalises the deltas of one choice. The deltas must be passed in the order of the stream. */
 export class ChoiceDeltas {
-  readonly #toolCalls = new ToolCallDeltas()
+  /** Undefined until a delta has `tool_calls`. Most streams have no tool calls, so they store no state for them. */
+  #toolCalls: ToolCallDeltas | undefined
   /** True if a delta of this choice was passed on to the client. */
   started = false
 
   get hasToolCalls(): boolean {
-    return this.#toolCalls.any
+    return this.#toolCalls?.any ?? false
   }
 
   /**
@@ -23,7 +24,10 @@ export class ChoiceDeltas {
    */
   normalize(given: JsonObject): JsonObject | undefined {
     let delta = redacted(given)
-    if (Array.isArray(delta.tool_calls)) delta = { ...delta, tool_calls: this.#toolCalls.complete(delta.tool_calls) }
+    if (Array.isArray(delta.tool_calls)) {
+      this.#toolCalls ??= new ToolCallDeltas()
+      delta = { ...delta, tool_calls: this.#toolCalls.complete(delta.tool_calls) }
+    }
     if (this.started && delta.role === undefined) return isEmpty(delta) ? undefined : delta
     const { role, ...rest } = delta
     if (isEmpty(rest) && (this.started || typeof role !== "string")) return undefined

@@ -94,7 +94,7 @@ export class ClientResponse {
     if (this.ended || this.gone) return
     this.ended = true
     // The callback of `end` is not used: it is called even if the socket was destroyed before the last write.
-    this.#send(frames, LAST_CHUNK)
+    this.#asOneText(() => this.#send(frames, LAST_CHUNK))
     this.#closeIfRefusing()
     this.#response.end()
     this.#limitStall()
@@ -107,13 +107,20 @@ export class ClientResponse {
     const bytes = Buffer.byteLength(body, encoding)
     this.#settings.counters.responseBytes += bytes
     this.#head(200, [...JSON_RESPONSE, String(bytes)])
-    // `end(body)` would pass two texts to the socket: the head with the body, and an empty text. One text is faster.
-    const { socket } = this.#response
-    socket?.cork()
-    this.#response.write(body, encoding)
-    socket?.uncork()
+    this.#asOneText(() => this.#response.write(body, encoding))
     this.#response.end()
     this.#limitStall()
+  }
+
+  /**
+   * Runs the last write, and passes its text to the socket before `end` is called. Otherwise `end` would pass two texts
+   * together: this text, and an empty text. One text is faster.
+   */
+  #asOneText(write: () => void): void {
+    const { socket } = this.#response
+    socket?.cork()
+    write()
+    socket?.uncork()
   }
 
   /** Writes an error response, unless the request already has a response or the client is gone. */
