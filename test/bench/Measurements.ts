@@ -21,6 +21,7 @@ export interface Plan {
   readonly streams: number
   readonly chunksPerStream: number
   readonly chunkEveryMillis: number
+  readonly ttfbRounds: number
   readonly ttfbMillis: number
   readonly ttfbConnections: ReadonlyArray<number>
   readonly idleStreams: number
@@ -99,15 +100,11 @@ export class Bench {
 
   /** Measures the time to the first byte of streams. */
   ttfb(targets: ReadonlyArray<Target>, connections: number, { afterMillis, clients }: TtfbLoad): Promise<Rounds> {
-    const { ttfbMillis: millis } = this.#plan
+    const { ttfbMillis: millis, ttfbRounds: rounds } = this.#plan
     const kind = { kind: "stream", chunks: 5, everyMillis: 20, afterMillis } as const
     const streamMillis = afterMillis + kind.chunks * kind.everyMillis
-    return this.#rounds(targets, {
-      kind,
-      connections,
-      millis,
-      ...(clients === "independent" ? { spreadMillis: streamMillis } : {})
-    })
+    const spread = clients === "independent" ? { spreadMillis: streamMillis } : {}
+    return this.#rounds(targets, { kind, connections, millis, ...spread }, rounds)
   }
 
   /**
@@ -143,9 +140,13 @@ export class Bench {
     return figures
   }
 
-  async #rounds(targets: ReadonlyArray<Target>, load: Omit<Load, "port" | "keys">): Promise<Rounds> {
+  async #rounds(
+    targets: ReadonlyArray<Target>,
+    load: Omit<Load, "port" | "keys">,
+    count = this.#plan.rounds
+  ): Promise<Rounds> {
     const rounds = new Map(targets.map((target) => [target, [] as Array<Round>]))
-    for (let round = 0; round < this.#plan.rounds; round++) {
+    for (let round = 0; round < count; round++) {
       for (const target of inOrderOfRound(targets, round)) {
         rounds.get(target)?.push(await this.#undisturbed(target, load))
       }

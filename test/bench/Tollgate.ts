@@ -1,13 +1,12 @@
 /** Starts the built server as in production: with a durable Postgres, API keys and balances. */
-import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
-import { setPriority } from "node:os"
 import { join, resolve } from "node:path"
 import { promisify } from "node:util"
 import * as EmbeddedPostgres from "@tollgate/embedded-postgres/EmbeddedPostgres"
 import { Effect, Exit, Scope } from "effect"
-import { MEASURED_CPU, pinned, SERVING_CPU, stop } from "./BenchProcess.ts"
+import { canPin, MEASURED_CPU, pinned, SERVING_CPU, stop } from "./BenchProcess.ts"
 import { MODEL, UPSTREAM_MODEL } from "./BenchRequest.ts"
 import { family } from "./ProcessFigures.ts"
 import { eventually, freePort, type Target } from "./Target.ts"
@@ -19,12 +18,6 @@ const cliOf = (checkout: string): string => join(checkout, "apps/cli/dist/main.j
 
 /** The same flags as in the Dockerfile and in docs/operations.md. */
 export const PRODUCTION_FLAGS = ["--max-semi-space-size=64", "--v8-pool-size=1", "--heap-growing-percent=100"]
-
-/**
- * The niceness of Postgres. In production, clients, model and database have their own CPUs. Here they share one, and a
- * response would seem later if the client or the model had to wait for a transaction.
- */
-const POSTGRES_NICENESS = 10
 
 /** The default number of customers that send the requests. */
 const CUSTOMERS = 4
@@ -90,7 +83,7 @@ export const startTollgate = async (
   const { socketDir } = await Effect.runPromise(
     Scope.extend(EmbeddedPostgres.start({ directory: join(directory, "postgres") }), scope)
   )
-  lowerPriority(socketDir)
+  useIdleTime(socketDir)
   const catalog = join(directory, "catalog.json")
   writeFileSync(catalog, JSON.stringify(catalogOf(upstreamPort)))
   const environment = {
@@ -186,11 +179,23 @@ export const startTollgate = async (
   }
 }
 
-/** Lowers the priority of the Postgres with this socket, and of the connections that it will accept. */
-const lowerPriority = (socketDir: string): void => {
+/**
+ * Gives the Postgres with this socket, and the connections that it will accept, only the time in which its CPU is
+ * otherwise idle. Does nothing if the processes are not assigned to CPUs.
+ *
+ * In production, clients, model and database have their own CPUs. Here they share one, and a response would seem later
+ * if the client or the model had to wait for a transaction. A lower priority is not enough, because Linux can let a
+ * process of low priority finish its time slice of some milliseconds first.
+ */
+const useIdleTime = (socketDir: string): void => {
   const lock = readdirSync(socketDir).find((file) => file.endsWith(".lock"))
   if (lock === undefined) throw new Error(`no Postgres has a socket in ${socketDir}`)
-  setPriority(Number.parseInt(readFileSync(join(socketDir, lock), "latin1"), 10), POSTGRES_NICENESS)
+  const postmaster = Number.parseInt(readFileSync(join(socketDir, lock), "latin1"), 10)
+  for (const pid of canPin ? family(postmaster) : []) {
+    const { status, stderr } = spawnSync("chrt", ["--idle", "--pid", "0", String(pid)], { encoding: "utf8" })
+    // A worker of Postgres can end before it is reached.
+    if (status !== 0 && pid === postmaster) throw new Error(`chrt failed: ${stderr}`)
+  }
 }
 
 const createCustomer = async (

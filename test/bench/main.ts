@@ -39,7 +39,8 @@ const full: Plan = {
   streams: 300,
   chunksPerStream: 200,
   chunkEveryMillis: 5,
-  ttfbMillis: 1_000,
+  ttfbRounds: 32,
+  ttfbMillis: 500,
   ttfbConnections: [20, 64],
   idleStreams: 4_800,
   ownCpu: canPin
@@ -48,8 +49,7 @@ const quick: Plan = {
   ...full,
   rounds: 4,
   warmUpRequests: 10_000,
-  ttfbMillis: 500,
-  idleStreams: 4_800
+  ttfbRounds: 8
 }
 
 const options = readProgram({ quick: "flag", beside: path("DIR"), workers: "flag", traces: "flag" }).values
@@ -139,7 +139,7 @@ const run = async (): Promise<boolean> => {
       const { afterMillis, clients } = load
       print(
         `\nTime to the first byte of a stream, ${connections} ${clients === "together" ? "clients that send together" : "independent clients"}, ` +
-          `model takes ${afterMillis} ms, best of ${plan.rounds} rounds`
+          `model takes ${afterMillis} ms, best of ${plan.ttfbRounds} rounds`
       )
       const rounds = await bench.ttfb([direct, ...proxies()], connections, load)
       print(ttfbTable(rounds, bare))
