@@ -154,6 +154,16 @@ describe("the source files", () => {
     expect(linesWith(sources, /from "effect"|from "(\.\.\/)+(packages|apps)\/|from "@tollgate\/[a-z-]+"/)).toEqual([])
   })
 
+  it("assign no function expression to a property", () => {
+    const words = /[\w\])]\.#?\w+ (\?\?|\|\|)?= (async )?(function\b|(\([^()]*\)|\w+)(: [\w<>[\]| ]+)? =>)/
+    const inServer = sources.filter(
+      (path) => !/\.test\.|^apps\/(console|cli)\/|^packages\/(simulators|testing)\//.test(path)
+    )
+    // docs/adr/0016-short-lived-requests.md states why.
+    expect(linesWith(inServer, words)).toEqual([])
+    expect(words.test("this.#connection.onDisconnect = () => {")).toBe(true)
+  })
+
   it("contain no TODO and no unimplemented code", () => {
     const words = /\b(TODO|FIXME|XXX|HACK)\b|not implemented/i
     expect(sources.filter((path) => words.test(read(path)))).toEqual([])

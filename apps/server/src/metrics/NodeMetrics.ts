@@ -3,7 +3,7 @@
  * no API key, customer or reseller.
  */
 import { defaultSettings } from "@tollgate/adapters-http/images/ImagesRoutes"
-import type { RelayCounters } from "@tollgate/adapters-http/inference/relay/RelayMetrics"
+import type { FinishedRequest, RelayCounters } from "@tollgate/adapters-http/inference/relay/RelayMetrics"
 import { RelayMetrics } from "@tollgate/adapters-http/inference/relay/RelayMetrics"
 import { defaults } from "@tollgate/adapters-http/server/GatewayOptions"
 import { TaskRuns } from "@tollgate/application/background/TaskRuns"
@@ -119,10 +119,11 @@ const countRequests = (registry: Registry, counters: RelayCounters) => {
     "tollgate_time_to_first_token_seconds",
     "Seconds from the acceptance of a request to its first delta."
   )
-  counters.onFinished = ({ durationMillis, protocol, ttftMillis }) => {
+  const onFinished = ({ durationMillis, protocol, ttftMillis }: FinishedRequest) => {
     duration.observe({ protocol }, durationMillis / 1_000)
     if (ttftMillis !== undefined) ttft.observe({ protocol }, ttftMillis / 1_000)
   }
+  counters.onFinished = onFinished
 }
 
 const countLedger = (registry: Registry, load: () => LedgerLoad) => {

@@ -20,14 +20,17 @@ export const runSlices = <A>(slices: Slices<A>): A => {
  * `isOver` returns true at the beginning of a turn after the first.
  */
 export const inTurns = <A>(slices: Slices<A>, isOver: () => boolean = () => false): Effect.Effect<A> =>
-  Effect.gen(function* () {
-    for (;;) {
-      const turnSince = performance.now()
-      do {
-        const step = slices.next()
-        if (step.done === true) return step.value
-      } while (performance.now() - turnSince < TURN_MILLIS)
-      yield* yieldToEventLoop
-      if (isOver()) return yield* Effect.interrupt
-    }
-  })
+  Effect.gen(() => runInTurns(slices, isOver))
+
+// A generator function inside `inTurns` would keep every request in memory (docs/adr/0016-short-lived-requests.md).
+function* runInTurns<A>(slices: Slices<A>, isOver: () => boolean) {
+  for (;;) {
+    const turnSince = performance.now()
+    do {
+      const step = slices.next()
+      if (step.done === true) return step.value
+    } while (performance.now() - turnSince < TURN_MILLIS)
+    yield* yieldToEventLoop
+    if (isOver()) return yield* Effect.interrupt
+  }
+}

@@ -50,7 +50,8 @@ export class ConnectionShares {
     return Effect.suspend(() => {
       const waiting = this.#enqueue(party)
       const granted = Effect.async<void>((resume) => {
-        waiting.resume = () => resume(Effect.void)
+        const continues = () => resume(Effect.void)
+        waiting.resume = continues
         if (waiting.granted) waiting.resume()
       })
       // A connection can be granted after the timeout or the interruption, but before this fiber continues.

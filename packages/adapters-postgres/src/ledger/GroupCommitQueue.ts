@@ -176,13 +176,12 @@ export class GroupCommitQueue<T extends WorkTypes> {
     this.#queued.refuseAll()
     if (this.#queued.isWaiting) this.#wake()
     if (this.#working || this.#queued.contended.waiting) {
+      let timer: NodeJS.Timeout | undefined
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, flushMillis)
-        this.#onIdle = () => {
-          clearTimeout(timer)
-          resolve()
-        }
+        timer = setTimeout(resolve, flushMillis)
+        this.#onIdle = resolve
       })
+      clearTimeout(timer)
     }
     this.#stopped = true
     return endUnwritten<T>([this.#batch, this.#queued.waiting.clear(), this.#queued.contended])

@@ -36,7 +36,11 @@ export const pgDriver: Driver = {
     const client = new Pg.Client({ ...settings, stream: () => socket })
     return {
       connect: () => client.connect(),
-      query: (query) => client.query<Array<unknown>>(query),
+      // Without a callback, the driver assigns one to a property of the query (docs/adr/0016-short-lived-requests.md).
+      query: (query) =>
+        new Promise((resolve, reject) => {
+          client.query<Array<unknown>>(query, (error, response) => (error === null ? resolve(response) : reject(error)))
+        }),
       on: (event, listener) => client.on(event, listener),
       destroy: () => socket.destroy()
     }

@@ -61,22 +61,23 @@ const load = (): Promise<CountWindow> => {
 }
 
 const count = (text: string): Effect.Effect<Tokens.Tokens> =>
-  text === ""
-    ? Effect.succeed(Tokens.zero)
-    : Effect.gen(function* () {
-        const countWindow = yield* Effect.promise(load)
-        let sum = 0
-        let turnSince = performance.now()
-        for (let start = 0; start < text.length; ) {
-          if (performance.now() - turnSince > TURN_MILLIS) {
-            yield* yieldToEventLoop
-            turnSince = performance.now()
-          }
-          const end = windowEnd(text, start)
-          sum += countWindow(text.slice(start, end))
-          start = end
-        }
-        return Tokens.fromCount(sum)
-      })
+  text === "" ? Effect.succeed(Tokens.zero) : Effect.gen(() => countWindows(text))
+
+// A generator function inside `count` would keep every text in memory (docs/adr/0016-short-lived-requests.md).
+function* countWindows(text: string) {
+  const countWindow = yield* Effect.promise(load)
+  let sum = 0
+  let turnSince = performance.now()
+  for (let start = 0; start < text.length; ) {
+    if (performance.now() - turnSince > TURN_MILLIS) {
+      yield* yieldToEventLoop
+      turnSince = performance.now()
+    }
+    const end = windowEnd(text, start)
+    sum += countWindow(text.slice(start, end))
+    start = end
+  }
+  return Tokens.fromCount(sum)
+}
 
 export const layer: Layer.Layer<TokenCounter> = Layer.succeed(TokenCounter, { count })

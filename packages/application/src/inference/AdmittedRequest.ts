@@ -83,11 +83,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
   }
 
   admit(): void {
-    this.#connection.onDisconnect = () => {
-      // In the phase "admitting", a disconnect is only recorded. The request ends when the phase "trying" begins.
-      this.#clientLeft = true
-      if (this.#phase === "trying") this.#end(CLIENT_GONE)
-    }
+    this.#connection.onDisconnect = this.#onDisconnect
     const { ledger } = this.#ports
     const admit = () => ledger.admit(this.#admission, this.#onAdmission)
     if (!ledger.isAmple(this.#admission)) admit()
@@ -99,6 +95,12 @@ export class AdmittedRequest<Request extends InferenceRequest> {
       ledger.admitLater(this.#admission, this.#onAdmission)
       this.#step(() => this.#tryRoutes())
     }
+  }
+
+  /** In the phase "admitting", a disconnect is only recorded. The request ends when the phase "trying" begins. */
+  readonly #onDisconnect = (): void => {
+    this.#clientLeft = true
+    if (this.#phase === "trying") this.#end(CLIENT_GONE)
   }
 
   readonly #onAdmission = (exit: Exit.Exit<Hold, AdmissionRefusal | Overloaded>): void => {
@@ -273,9 +275,7 @@ export class AdmittedRequest<Request extends InferenceRequest> {
     this.#finish(Exit.failCause(cause))
   }
 
-  /**
-   * Runs a step. An exception ends the request, and settles the request if no settlement was passed to the ledger yet.
-   */
+  /** Runs a step. An exception ends the request, and settles it if no settlement was passed to the ledger yet. */
   #step(step: () => void): void {
     try {
       step()

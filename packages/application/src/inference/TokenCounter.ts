@@ -30,11 +30,14 @@ export const localCounts = (
   request: InferenceRequest,
   counter: Context.Tag.Service<TokenCounter>
 ): Effect.Effect<LocalCounts> =>
-  Effect.gen(function* () {
-    const prompt = reportedPrompt(outcome) === undefined ? yield* localPromptCount(request, counter) : Tokens.zero
-    const output = Tokens.sum(yield* Effect.forEach(contents, counter.count))
-    return { prompt: () => prompt, deliveredOutput: () => output }
-  })
+  Effect.zipWith(
+    reportedPrompt(outcome) === undefined ? localPromptCount(request, counter) : Effect.succeed(Tokens.zero),
+    Effect.forEach(contents, counter.count),
+    (prompt, counts) => {
+      const output = Tokens.sum(counts)
+      return { prompt: () => prompt, deliveredOutput: () => output }
+    }
+  )
 
 const none = () => Tokens.zero
 /** The counts for a request that needs no local count. */

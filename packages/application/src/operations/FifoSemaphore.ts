@@ -33,7 +33,8 @@ export class FifoSemaphore {
       const waiter: Waiter = { hasPermit: false, wake: () => {} }
       this.#waiting.add(waiter)
       const wait = Effect.async<void>((resume) => {
-        waiter.wake = () => resume(Effect.void)
+        const wake = () => resume(Effect.void)
+        waiter.wake = wake
         if (waiter.hasPermit) waiter.wake()
       })
       const leave = Effect.sync(() => this.#waiting.delete(waiter))

@@ -149,9 +149,9 @@ describe("content", () => {
   it("is delivered only when the socket has accepted its write", () => {
     const { response, text, write, accept } = manualResponse()
     let done = false
-    response.onAccepted = () => {
+    response.whenAccepted(() => {
       done = true
-    }
+    })
     write("one")
     write("three")
     response.write(": keepalive\n\n")

@@ -46,6 +46,7 @@ export class ClientResponse {
   #marks: DeliveryMarks | undefined
   #framed = false
   #onUnblocked: (() => void) | undefined
+  #onAccepted: (() => void) | undefined
 
   /** True after the response head has been written. */
   committed = false
@@ -61,8 +62,6 @@ export class ClientResponse {
   /** The status of the response head, or of a refusal that may still wait to be written; 0 before. */
   status = 0
   wroteAtMillis: number
-  /** A callback that is called when the socket has accepted the last byte of an ended stream. */
-  onAccepted: (() => void) | undefined
 
   constructor(
     request: IncomingMessage,
@@ -82,6 +81,11 @@ export class ClientResponse {
   setDelivery(text: DeliveredText, onUnblocked: () => void): void {
     this.#text = text
     this.#onUnblocked = onUnblocked
+  }
+
+  /** Sets a callback that is called when the socket has accepted the last byte of an ended stream. */
+  whenAccepted(callback: () => void): void {
+    this.#onAccepted = callback
   }
 
   /** Writes complete frames. The first call also writes the response head. Returns false if the caller should pause. */
@@ -183,7 +187,7 @@ export class ClientResponse {
     // If the connection is reset, Node.js reports pending writes as successful, so `destroyed` is checked too.
     if (error || this.#request.socket.destroyed || this.#marks?.shift() !== true) return
     this.#text?.markDelivered(this.#marks.characters, this.#marks.deltas)
-    if (this.ended && this.#marks.isEmpty) this.onAccepted?.()
+    if (this.ended && this.#marks.isEmpty) this.#onAccepted?.()
   }
 
   #block(): void {

@@ -234,7 +234,7 @@ export class RelayExchange<Request extends InferenceRequest> implements RelayCon
     this.#attempt?.abort()
     if (this.#response.committed) {
       // The amount of delivered content is final only when the socket has accepted the last byte.
-      this.#response.onAccepted = () => this.onDisconnect()
+      this.#response.whenAccepted(() => this.onDisconnect())
       this.#response.end(this.#errorFrames(DRAINED))
     } else {
       this.#response.refuse(this.#descriptor.errorBody(DRAINED, this.requestId))

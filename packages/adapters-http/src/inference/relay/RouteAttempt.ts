@@ -197,7 +197,7 @@ export abstract class RouteAttempt<Request extends InferenceRequest> implements 
       return
     }
     // The amount of delivered content is final only when the socket has accepted the last byte.
-    response.onAccepted = () => this.callback(Exit.fail({ error: failed.error, retryElsewhere: false }))
+    response.whenAccepted(() => this.callback(Exit.fail({ error: failed.error, retryElsewhere: false })))
     response.end(this.errorFrames(failed.error))
   }
 

@@ -84,7 +84,8 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
     this.#stream = stream
     this.#translator = stream.translator(target.request, context)
     target.response.setDelivery(delivery.text, () => this.#readOn())
-    if (delivery.allowance !== undefined) delivery.allowance.onChange = () => this.step(() => this.#allowanceChanged())
+    const onChange = () => this.step(() => this.#allowanceChanged())
+    if (delivery.allowance !== undefined) delivery.allowance.onChange = onChange
   }
 
   errorFrames(error: RelayError): string {
@@ -265,7 +266,7 @@ export class StreamAttempt<Request extends InferenceRequest> extends RouteAttemp
     const frames = framesBefore + translation.frames
     if (translation.end === "complete" && this.#touched) {
       this.#completedAtMillis = performance.now()
-      response.onAccepted = () => this.callback(STREAMED)
+      response.whenAccepted(() => this.callback(STREAMED))
       response.end(frames)
     } else {
       if (frames !== "") response.write(frames)
