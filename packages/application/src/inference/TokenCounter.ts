@@ -30,14 +30,15 @@ export const localCounts = (
   request: InferenceRequest,
   counter: Context.Tag.Service<TokenCounter>
 ): Effect.Effect<LocalCounts> =>
-  Effect.zipWith(
-    reportedPrompt(outcome) === undefined ? localPromptCount(request, counter) : Effect.succeed(Tokens.zero),
-    Effect.forEach(contents, counter.count),
-    (prompt, counts) => {
+  Effect.suspend(() => {
+    const prompt = reportedPrompt(outcome) === undefined ? localPromptCount(request, counter) : NO_TOKENS
+    return Effect.zipWith(prompt, Effect.forEach(contents, counter.count), (input, counts) => {
       const output = Tokens.sum(counts)
-      return { prompt: () => prompt, deliveredOutput: () => output }
-    }
-  )
+      return { prompt: () => input, deliveredOutput: () => output }
+    })
+  })
+
+const NO_TOKENS = Effect.succeed(Tokens.zero)
 
 const none = () => Tokens.zero
 /** The counts for a request that needs no local count. */
