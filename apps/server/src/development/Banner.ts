@@ -50,7 +50,7 @@ Generate an image, returned in base64:
 
 ${call('{"model":"demo-image","prompt":"A tollgate in the morning","size":"1024x1536"}', "", "/v1/images/generations")}
 
-${reseller === undefined ? "" : resellerCommands(baseUrl, reseller)}Show the balance, and audit the ledger:
+${reseller === undefined ? "" : resellerCommands(baseUrl, reseller, paymentSimulatorUrl)}Show the balance, and audit the ledger:
 
   npm run -s tollgate -- users show ${customer.email}
   npm run -s tollgate -- audit
@@ -59,13 +59,17 @@ Ctrl-C stops the server. The data is kept.
 `
 }
 
-const resellerCommands = (baseUrl: string, { email, password }: DemoReseller): string => `Log in as the reseller:
+const resellerCommands = (
+  baseUrl: string,
+  { email, password }: DemoReseller,
+  paymentSimulatorUrl: string | undefined
+): string => `Log in as the reseller:
 
   curl ${baseUrl}/api/reseller/auth/login -H "Content-Type: application/json" \\
     -d '{"email":"${email}","password":"${password}"}'
 
 The whole reseller flow, from sign-up to usage, as curl commands:
 
-  bash docs/story.sh
+  TOLLGATE_URL=${baseUrl}${paymentSimulatorUrl === undefined ? "" : ` PAYMENTS_URL=${paymentSimulatorUrl}`} bash docs/story.sh
 
 `
