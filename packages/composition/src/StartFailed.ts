@@ -13,9 +13,18 @@ export const causeChainOf = (error: unknown): ReadonlyArray<unknown> => {
   return inner === undefined || inner === null ? [error] : [error, ...causeChainOf(inner)]
 }
 
+/**
+ * The message of `pg` for a connection attempt that took too long. The cause of this error is a lost connection,
+ * because `pg` itself closes the connection after the time limit.
+ */
+const CONNECTION_TIMEOUT = "Connection terminated due to connection timeout"
+
 /** Returns the message of the innermost error; the outer errors only wrap it. */
 export const rootMessageOf = (error: unknown): string => {
-  const innermost = causeChainOf(error).at(-1)
+  const chain = causeChainOf(error)
+  if (chain.some((each) => each instanceof Error && each.message === CONNECTION_TIMEOUT))
+    return "the connection attempt timed out"
+  const innermost = chain.at(-1)
   if (!(innermost instanceof Error)) return String(innermost)
   return innermost.message === "" ? innermost.name : innermost.message
 }
