@@ -31,7 +31,7 @@ import { measureTraces } from "./Traces.ts"
 import { measureWorkers } from "./Workers.ts"
 
 const full: Plan = {
-  rounds: 16,
+  rounds: 32,
   warmUpMillis: 1_000,
   warmUpRequests: 40_000,
   jsonMillis: 1_000,
