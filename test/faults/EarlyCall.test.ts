@@ -83,7 +83,9 @@ describe("a server with a frozen database", () => {
     `charges nothing when it is killed before the hold is durable, ${KILLS} times`,
     async () => {
       let holdsAfterDeath = 0
-      for (let kill = 0; kill < KILLS; kill++) {
+      let kills = 0
+      let waits = 0
+      while (kills < KILLS) {
         const others = await ledgerSessions()
         const server = await startServer()
         const customer = await observer.newCustomer(AMPLE_USD_MICRO)
@@ -92,10 +94,16 @@ describe("a server with a frozen database", () => {
         const balance = await observer.balanceUsdMicro(customer)
         cable.freeze()
         const client = StreamClient.open(server.url, customer.key, { deltas: 20 })
-        while (observer.upstream.requests.length === before) await sleep(5)
+        while (observer.upstream.requests.length === before && client.ending === undefined) await sleep(5)
         await sleep(20)
         await server.kill()
-        expect(await client.over).toBe("unanswered")
+        if (observer.upstream.requests.length === before) {
+          // The server may wait for the database first, for example if its last transaction has not ended.
+          expect(++waits).toBeLessThanOrEqual(KILLS)
+        } else {
+          kills++
+          expect(await client.over).toBe("unanswered")
+        }
         // The statement that writes the hold is in the cable. The database receives it after the death of the server.
         // The observer then settles the request.
         cable.mend()
