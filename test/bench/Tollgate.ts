@@ -140,7 +140,8 @@ export const startTollgate = async (
     }
     const before = await balance()
     // The commands above use all the time of the CPU, so a Postgres that has only idle time would not respond to them.
-    useIdleTime(socketDir)
+    // Workers are not assigned to CPUs, and can leave no CPU idle.
+    if (workers === undefined) useIdleTime(socketDir)
     const behind = (child: ChildProcess): TollgateTarget => ({
       name,
       port,
